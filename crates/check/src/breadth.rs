@@ -24,7 +24,7 @@ const WORDS: usize = 1 << 19;
 const SLICE: usize = 512;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Breach {
+pub(crate) struct FoundViolation {
     /// The state that violates the property, or the source of the step that does.
     pub(crate) state: StateId,
     /// The step that violates it, if it is not the state.
@@ -85,7 +85,7 @@ pub struct Progress {
 pub enum End {
     #[default]
     Complete,
-    FirstBreach,
+    FirstViolation,
     /// The memory limit was reached.
     Memory,
     /// The search ran out of numbers for local states, messages, instants or states.
@@ -102,7 +102,7 @@ pub(crate) struct Explored {
     pub(crate) progress: Progress,
     pub(crate) end: End,
     /// The first violation of each property.
-    pub(crate) breaches: Vec<Option<Breach>>,
+    pub(crate) breaches: Vec<Option<FoundViolation>>,
     /// Whether every transition leads from one level to the next, so that no run returns to an
     /// earlier state.
     pub(crate) graded: bool,
@@ -276,7 +276,7 @@ impl Search<'_> {
             self.explored.roots.push((id, state.clone()));
             let broken: Vec<u8> = self.system.broken(state).collect();
             for property in broken {
-                self.breach(property, Breach { state: id, action: None, depth: 0 });
+                self.breach(property, FoundViolation { state: id, action: None, depth: 0 });
             }
             let block = Block {
                 words: state.clone(),
@@ -338,7 +338,7 @@ impl Search<'_> {
         let end = if !on_progress(*progress) {
             End::Stopped
         } else if self.options.first && self.explored.breaches.iter().any(Option::is_some) {
-            End::FirstBreach
+            End::FirstViolation
         } else if progress.memory > self.options.memory {
             End::Memory
         } else if over_limit || self.system.tables.is_full() || self.stepper.has_too_many_moves() {
@@ -381,7 +381,7 @@ impl Search<'_> {
             for (property, place, action) in &sliced.breaches {
                 if let Some(state) = id_at(&batch.runs, usize::from(*place)) {
                     let depth = if action.is_some() { self.depth } else { self.depth - 1 };
-                    self.breach(*property, Breach { state, action: *action, depth });
+                    self.breach(*property, FoundViolation { state, action: *action, depth });
                 }
             }
         }
@@ -453,7 +453,7 @@ impl Search<'_> {
             self.explored.graded &= filled.graded;
             for (property, ordinal) in filled.breaches {
                 let state = StateId::new(shard, ordinal);
-                self.breach(property, Breach { state, action: None, depth: self.depth });
+                self.breach(property, FoundViolation { state, action: None, depth: self.depth });
             }
             advanced.extend(filled.advanced);
             for block in filled.blocks {
@@ -466,7 +466,7 @@ impl Search<'_> {
         advanced
     }
 
-    fn breach(&mut self, property: u8, breach: Breach) {
+    fn breach(&mut self, property: u8, breach: FoundViolation) {
         let first = &mut self.explored.breaches[usize::from(property)];
         if first.is_none_or(|first| breach.depth < first.depth) {
             *first = Some(breach);

@@ -1,7 +1,7 @@
 //! Runs the searches that a group's properties need, and collects the verdicts.
 
 use crate::action::MAX_NODES;
-use crate::breadth::{Breach, End, Explored, Progress, SearchOptions, TerminalChecks, explore};
+use crate::breadth::{End, Explored, FoundViolation, Progress, SearchOptions, TerminalChecks, explore};
 use crate::budgets::MAX_FAULTS;
 use crate::clients::{Clients, Judged};
 use crate::depth::{DepthResult, search_depth_first};
@@ -116,7 +116,7 @@ where
             self.states_by_breadth(options, judgement, report);
         }
         if !judgement.should_continue(effort) {
-            judgement.end(End::FirstBreach, Judged::is_about_the_past);
+            judgement.end(End::FirstViolation, Judged::is_about_the_past);
         } else if let Some(memory) = self.memory(judgement) {
             let begin = Instant::now();
             let options = SearchOptions { terminal: TerminalChecks::default(), ..options };
@@ -239,7 +239,7 @@ where
         states.map(|state| self.system.with_memory(state)).collect()
     }
 
-    fn retrace(&mut self, explored: &Explored, breach: Breach) -> Counterexample {
+    fn retrace(&mut self, explored: &Explored, breach: FoundViolation) -> Counterexample {
         let (root, mut actions) = explored.path(breach.state);
         actions.extend(breach.action);
         let place = explored.roots.iter().position(|(id, _)| *id == root).unwrap_or(0);
@@ -293,7 +293,7 @@ where
             }
         }
         if !judgement.should_continue(effort) {
-            judgement.end(End::FirstBreach, Judged::is_about_the_past);
+            judgement.end(End::FirstViolation, Judged::is_about_the_past);
         } else if let Some(memory) = self.memory(judgement) {
             let begin = Instant::now();
             let options = SearchOptions { terminal: TerminalChecks::default(), ..options };

@@ -17,29 +17,29 @@ pub trait Clients {
     /// Events that the family's nodes emit.
     type Event;
     /// The state of one client.
-    type User: Clone + Eq + Hash + fmt::Debug + Send + Sync;
+    type Client: Clone + Eq + Hash + fmt::Debug + Send + Sync;
 
     /// Returns the initial state of a node's client.
-    fn initial(&self, node: NodeId) -> Self::User;
+    fn initial(&self, node: NodeId) -> Self::Client;
 
     /// Returns the commands that a client may give next.
-    fn offers(&self, client: &Self::User) -> Vec<Offer<Self::Command>>;
+    fn offers(&self, client: &Self::Client) -> Vec<Offer<Self::Command>>;
 
     /// Updates a client when it acts or observes something. If this violates a property, the
     /// implementation stores the property's number in `story.breach`.
     fn observe(
         &self,
-        client: &mut Self::User,
+        client: &mut Self::Client,
         news: ClientStep<'_, Self::Command, Self::Event>,
         story: &mut StepRecord,
     );
 
     /// Whether the client waits for something that must eventually happen.
-    fn is_waiting(&self, client: &Self::User) -> bool;
+    fn is_waiting(&self, client: &Self::Client) -> bool;
 
     /// Returns the part of a client's state that state properties inspect. `acts` is whether its
     /// node may act, that is, whether its lease is valid.
-    fn facet(&self, client: &Self::User, acts: bool) -> u64;
+    fn facet(&self, client: &Self::Client, acts: bool) -> u64;
 
     /// A condition over all clients' facets that must eventually hold, if there is one. While it
     /// does not hold, the checker treats the group as waiting.
@@ -49,7 +49,7 @@ pub trait Clients {
 
     /// The time, by the node's own clock, until which the client holds something exclusive; `None`
     /// if it holds nothing.
-    fn held_until(&self, _user: &Self::User) -> Option<Time> {
+    fn held_until(&self, _user: &Self::Client) -> Option<Time> {
         None
     }
 
@@ -79,7 +79,7 @@ pub enum ClientStep<'a, C, E> {
     Crashed,
     /// The client's node restarts and has lost all pending requests.
     Restarted,
-    /// The process of another node crashed; sent only if [`Deaths`](crate::Deaths) asks for it.
+    /// The process of another node crashed; sent only if [`CrashNotices`](crate::Deaths) asks for it.
     PeerCrashed(NodeId),
     /// The process of another node restarted.
     PeerRestarted(NodeId),

@@ -76,7 +76,7 @@ impl Shared {
             *known = Some(Trace { fingerprints });
         }
         if self.options.first {
-            self.finish(End::FirstBreach);
+            self.finish(End::FirstViolation);
         }
     }
 

@@ -90,7 +90,7 @@ where
         let judged = played.map(&verdicts).unwrap_or_default();
         let simulated: BTreeSet<_> = judged
             .iter()
-            .filter(|verdict| at_once(verdict.name) && verdict.is_breach())
+            .filter(|verdict| at_once(verdict.name) && verdict.is_violated())
             .map(|verdict| verdict.name)
             .collect();
         assert_eq!(broken, simulated, "walk {walk}");

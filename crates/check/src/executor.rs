@@ -9,7 +9,7 @@ use crate::tables::{Deadline, StepEvent};
 use quorate_core::{Effect, Effects, Input, NodeId, Note, Sink, Time};
 
 pub(crate) struct Step<P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
-    pub(crate) local: Local<P, U::User>,
+    pub(crate) local: Local<P, U::Client>,
     pub(crate) sends: Vec<Envelope<P::Message>>,
     pub(crate) events: Vec<StepEvent>,
     pub(crate) sets: Vec<u64>,

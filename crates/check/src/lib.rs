@@ -6,7 +6,7 @@
 //! Real nodes replay every counterexample in front of an observer, so a counterexample becomes a
 //! journal like that of any run.
 //!
-//! A [`Users`] implementation defines what the nodes' clients may do and which properties are
+//! A [`Clients`] implementation defines what the nodes' clients may do and which properties are
 //! judged. This crate contains no family of algorithms.
 
 mod action;

@@ -9,7 +9,7 @@ use crate::step_table::{Content, Envelope, LEASE_VALID, Move, StepTable};
 use crate::tables::NONE;
 use quorate_core::{Duration, Incarnation, NodeId, Time};
 use quorate_journal::moment::{Loss, MessageId, ObservedInput, Observer, WorldEvent};
-use quorate_journal::puppets::ReplayNodes;
+use quorate_journal::replay_nodes::ReplayNodes;
 
 /// A run that violates a property.
 #[derive(Clone, Debug)]

@@ -83,7 +83,7 @@ pub(crate) struct StepTable<P: Checked, U: Clients<Command = P::Command, Event =
     delay: Option<Span>,
     deaths: CrashNotices,
     prompt_disks: bool,
-    locals: Interner<Local<P, U::User>>,
+    locals: Interner<Local<P, U::Client>>,
     envelopes: Interner<Envelope<P::Message>>,
     moves: Vec<MoveOf<P>>,
     /// Whether a node had more moves than an action can encode.
@@ -144,7 +144,7 @@ where
         self.prompt_disks
     }
 
-    pub(crate) fn local(&self, number: u32) -> &Local<P, U::User> {
+    pub(crate) fn local(&self, number: u32) -> &Local<P, U::Client> {
         self.locals.get(number)
     }
 
@@ -183,7 +183,13 @@ where
         (locals, in_flight)
     }
 
-    fn step(&self, mut local: Local<P, U::User>, time: Time, input: Option<Input<P>>, story: StepRecord) -> Step<P, U> {
+    fn step(
+        &self,
+        mut local: Local<P, U::Client>,
+        time: Time,
+        input: Option<Input<P>>,
+        story: StepRecord,
+    ) -> Step<P, U> {
         let now = local_time(time, local.rate);
         let events = story.past.iter().copied().map(StepEvent::Past).collect();
         let mut protocol = local.protocol.take();
@@ -210,7 +216,7 @@ where
         step
     }
 
-    fn make_move(&self, mut local: Local<P, U::User>, time: Time, own: &MoveOf<P>) -> Step<P, U> {
+    fn make_move(&self, mut local: Local<P, U::Client>, time: Time, own: &MoveOf<P>) -> Step<P, U> {
         let mut story = StepRecord::at(time);
         let input = match own {
             Move::Command(command) => {
@@ -306,7 +312,7 @@ where
         number
     }
 
-    fn number_local(&mut self, tables: &mut Tables, local: Local<P, U::User>) -> u32 {
+    fn number_local(&mut self, tables: &mut Tables, local: Local<P, U::Client>) -> u32 {
         let (number, fingerprint, new) = self.locals.intern(local);
         if !new {
             return number;
@@ -343,7 +349,7 @@ where
     }
 
     /// The moves that a node can make; crashes come last.
-    fn moves_of(&self, local: &Local<P, U::User>) -> Vec<(MoveOf<P>, MoveDetail)> {
+    fn moves_of(&self, local: &Local<P, U::Client>) -> Vec<(MoveOf<P>, MoveDetail)> {
         let node = local.node.index();
         let mut moves = Vec::new();
         let mut add = |own, obligation, ready| moves.push((own, MoveDetail { obligation, ready }));

@@ -90,7 +90,7 @@ pub(crate) fn walk(
     let breached = breaches.iter().any(Option::is_some);
     let end = match (over_limit, options.first && breached) {
         (true, _) => End::Memory,
-        (false, true) => End::FirstBreach,
+        (false, true) => End::FirstViolation,
         (false, false) => End::Stopped,
     };
     let breaches = breaches.into_iter().map(|breach| breach.map(|(_, _, trace)| trace)).collect();

@@ -36,7 +36,7 @@ impl Verdict {
     }
 
     pub(crate) fn from_run(verdicts: &[property::Verdict]) -> Self {
-        if verdicts.iter().any(property::Verdict::is_breach) {
+        if verdicts.iter().any(property::Verdict::is_violated) {
             Self::Fails
         } else if verdicts.iter().any(|verdict| verdict.holds.is_none()) {
             Self::Unfinished

@@ -9,7 +9,7 @@ mod observer;
 pub(crate) use figure::FigurePlan;
 pub(crate) use files::{ensure_apart, ensure_writable, is_stdout};
 pub(crate) use hints::{DEFAULT_PICTURE, hints};
-pub(crate) use observer::{PictureObserver, draw, sketch};
+pub(crate) use observer::{PictureObserver, build_scene, draw};
 
 use crate::args::PictureArgs;
 use crate::report::{count, grouped};

@@ -89,8 +89,8 @@
 //! assert_eq!(
 //!     trace,
 //!     "1 call: question → 2\n\
-//!      2 hears question from 1: answer → 1\n\
-//!      1 hears answer from 2: LEARNS 2\n"
+//!      2 receives question from 1: answer → 1\n\
+//!      1 receives answer from 2: LEARNS 2\n"
 //! );
 //! ```
 //!
@@ -236,7 +236,7 @@ where
     pub fn restart(&mut self, node: NodeId, fresh: P, durable: P::Durable) -> Vec<P::Event> {
         self.nodes[node.index()] = fresh;
         let start = Input::Start { durable, incarnation: Incarnation::FIRST.next() };
-        self.step(node, &format!("{node} boots again"), start)
+        self.step(node, &format!("{node} restarts"), start)
     }
 
     /// Runs a script on the group and appends to the trace.
@@ -273,13 +273,17 @@ where
     /// Delivers the message at this place. Returns the receiver and the events it emits.
     pub fn deliver(&mut self, place: usize) -> (NodeId, Vec<P::Event>) {
         let InFlight { from, to, message, .. } = self.in_flight.remove(place);
-        let cause = format!("{to} hears {} from {from}", message.kind());
+        let cause = format!("{to} receives {} from {from}", message.kind());
         (to, self.step(to, &cause, Input::Message { from, message }))
     }
 
     /// Delivers a message that no node has sent. Returns the events that the receiver emits.
     pub fn forge(&mut self, from: NodeId, to: NodeId, message: P::Message) -> Vec<P::Event> {
-        self.step(to, &format!("{to} hears a forged {} from {from}", message.kind()), Input::Message { from, message })
+        self.step(
+            to,
+            &format!("{to} receives a forged {} from {from}", message.kind()),
+            Input::Message { from, message },
+        )
     }
 
     /// Fires the timer at this place. Returns its node and the events that the node emits.

@@ -1,6 +1,6 @@
 //! Pictures: any journal as a space-time diagram, any comparison as a plot.
 //!
-//! A [`Sketch`] observes a run, live or from its journal, and builds a [`Scene`] of it or of a
+//! A [`SceneBuilder`] observes a run, live or from its journal, and builds a [`Scene`] of it or of a
 //! [`Window`] of it. A scene is drawn as [`svg`], as text for a [`terminal`] or as a [`mermaid`]
 //! sequence diagram. [`shiviz`] writes a log for the ShiViz tool while the run is observed. A run
 //! that is too long for a scene is drawn as an [`overview`]. [`wait_for`] draws wait-for graphs,
@@ -11,8 +11,8 @@ pub mod overview;
 pub mod plot;
 mod plural;
 pub mod scene;
+pub mod scene_builder;
 pub mod shiviz;
-pub mod sketch;
 pub mod style;
 pub mod svg;
 pub mod terminal;
@@ -22,5 +22,5 @@ pub mod wait_for;
 mod window;
 
 pub use scene::Scene;
-pub use sketch::{Drawing, SceneBuilder};
+pub use scene_builder::{Drawing, SceneBuilder};
 pub use window::Window;

@@ -88,8 +88,8 @@ fn start_one(
         found_cluster::<Durable>(&folder, owner)?;
     }
     let (store, durable, recovery) = Store::<Durable>::open(&folder, owner, quorate_store::Settings::default())?;
-    let scribe = DiskWriter::start(store, 1_024, RetryDelays::default(), address.reporter())?;
-    let setup = Start { me, durable, incarnation: recovery.incarnation, disk: Disk::Scribe(scribe), peers };
+    let disk_writer = DiskWriter::start(store, 1_024, RetryDelays::default(), address.reporter())?;
+    let setup = Start { me, durable, incarnation: recovery.incarnation, disk: Disk::Writer(disk_writer), peers };
     let on_events = move |events: Vec<Event<Counter>>| {
         events.into_iter().for_each(|event| {
             // The receiver is gone once the program ends.
@@ -99,10 +99,10 @@ fn start_one(
     Ok(start(setup, (address, mailbox), move || Replica::new(me, settings), on_events)?)
 }
 
-fn wait<T>(receiver: &Receiver<NodeEvent>, found: impl Fn(&NodeEvent) -> Option<T>) -> Result<T, Box<dyn Error>> {
+fn wait<T>(receiver: &Receiver<NodeEvent>, matches: impl Fn(&NodeEvent) -> Option<T>) -> Result<T, Box<dyn Error>> {
     loop {
-        if let Some(found) = found_cluster(&receiver.recv_timeout(Duration::from_secs(30))?) {
-            return Ok(found_cluster);
+        if let Some(found) = matches(&receiver.recv_timeout(Duration::from_secs(30))?) {
+            return Ok(found);
         }
     }
 }

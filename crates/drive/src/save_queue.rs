@@ -9,7 +9,7 @@ pub enum Disk<D: quorate_core::Durable> {
     /// Saves count as durable at once, and are lost when the process ends.
     None,
     /// A thread writes the saves to a disk.
-    Scribe(DiskWriter<D>),
+    Writer(DiskWriter<D>),
 }
 
 /// A disk, and the saves that its queue has no space for yet. A node never blocks on its disk,
@@ -31,7 +31,7 @@ where
 
     /// Queues a save with its number until [`submit`](Self::submit).
     pub(crate) fn save(&mut self, number: u64, write: WriteOf<P>) {
-        if let Disk::Scribe(_) = &self.disk {
+        if let Disk::Writer(_) = &self.disk {
             self.waiting.push_back((Ticket(number), write));
         }
     }
@@ -39,9 +39,9 @@ where
     /// Submits queued saves to the disk until its queue is full. Fails if the disk's thread has
     /// ended.
     pub(crate) fn submit(&mut self) -> Result<(), DiskEnded> {
-        let Disk::Scribe(scribe) = &self.disk else { return Ok(()) };
+        let Disk::Writer(disk_writer) = &self.disk else { return Ok(()) };
         while let Some((ticket, write)) = self.waiting.pop_front() {
-            match scribe.try_save(ticket, write) {
+            match disk_writer.try_save(ticket, write) {
                 Ok(()) => {}
                 Err(NotSaved::QueueFull(write)) => {
                     self.waiting.push_front((ticket, write));

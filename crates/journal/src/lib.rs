@@ -18,16 +18,16 @@
 
 pub mod causality;
 pub mod clocks;
-pub mod dice;
 pub mod disk;
 pub mod metrics;
 pub mod moment;
 pub mod node_clock;
 pub mod property;
-pub mod puppets;
 pub mod record;
 mod recordable;
 pub mod replay;
+pub mod replay_nodes;
+pub mod rng;
 pub mod role;
 pub mod settings;
 pub mod views;

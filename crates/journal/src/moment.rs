@@ -138,7 +138,7 @@ pub enum ObservedEffect<'a, E> {
         to: &'a Group,
         sent: Sent<'a>,
     },
-    /// The node issues a write. It is durable once [`Taken::Saved`] covers it.
+    /// The node issues a write. It is durable once [`ObservedInput::Saved`] covers it.
     Save(Body<'a>),
     SetTimer {
         timer: Body<'a>,

@@ -60,7 +60,7 @@ impl Verdict {
 
     /// Returns whether the run violates the property. A case that should occur sometimes never
     /// counts as a violation.
-    pub fn is_breach(&self) -> bool {
+    pub fn is_violated(&self) -> bool {
         self.holds == Some(false) && self.kind != Kind::Sometimes
     }
 

@@ -1,13 +1,13 @@
 //! Replays a journal: every node takes the recorded inputs again and must produce the recorded
 //! effects.
 //!
-//! The replay works for the journals of all drivers. Its nodes are [`Puppets`], which take the
+//! The replay works for the journals of all drivers. Its nodes are [`ReplayNodes`], which take the
 //! recorded inputs, so it needs neither a seed nor a network.
 
 use crate::Recordable;
 use crate::moment::{Moment, Observer};
-use crate::puppets::ReplayNodes;
 use crate::record::{Journal, JournalError, Writer};
+use crate::replay_nodes::ReplayNodes;
 use quorate_core::{NodeId, WriteOf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -31,7 +31,7 @@ pub enum PlannedAction<C> {
     CommandThisIncarnation(C),
     /// Give the node this command in any incarnation.
     CommandAnyIncarnation(C),
-    /// Notify the client with [`News::Alarm`], whether the node is up or down.
+    /// Notify the client with [`ClientEvent::Alarm`], whether the node is up or down.
     Alarm,
     /// Remove the node from its group until it restarts. Drivers ignore this for nodes that run the
     /// membership protocol themselves.
@@ -70,7 +70,7 @@ impl<C> Plan<C> {
         self.0.push(Planned { at, node, what: PlannedAction::Depart });
     }
 
-    /// Plans a [`News::Alarm`] for a node's client at the time `at`, whether the node is up or
+    /// Plans a [`ClientEvent::Alarm`] for a node's client at the time `at`, whether the node is up or
     /// down.
     pub fn wake(&mut self, at: Time, node: NodeId) {
         self.0.push(Planned { at, node, what: PlannedAction::Alarm });

@@ -1,7 +1,7 @@
 //! Faults chosen by the seed.
 
 use quorate_core::{Duration, NodeId};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Chance, Cut, DiskTrouble, Fault, Offset, Ppm, Side, TimedFault, Unsynced, nearest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -76,13 +76,13 @@ impl FaultMix {
     /// Draws the faults of this seed. They begin within `window`; those that end last at most a
     /// quarter of it.
     pub(crate) fn draw(&self, seed: u64, nodes: usize, window: Duration) -> Vec<TimedFault> {
-        let mut dice = Dice::new(seed, Stream::Faults);
+        let mut rng = SeededRng::new(seed, Stream::Faults);
         let mut faults = Vec::new();
         for (kind, count) in &self.0 {
             for _ in 0..*count {
-                let at = dice.between(Duration::from_nanos(1), window);
-                let lasts = dice.between(Duration::from_nanos(1), Duration::from_nanos(window.nanos() / 4));
-                if let Some(fault) = draw_one(*kind, nodes, &mut dice) {
+                let at = rng.between(Duration::from_nanos(1), window);
+                let lasts = rng.between(Duration::from_nanos(1), Duration::from_nanos(window.nanos() / 4));
+                if let Some(fault) = draw_one(*kind, nodes, &mut rng) {
                     let lasts = fault.kind().can_last().then_some(lasts);
                     faults.push(TimedFault { at, fault, lasts });
                 }
@@ -93,29 +93,29 @@ impl FaultMix {
 }
 
 /// Draws one fault. `None` for a partition of a single node.
-fn draw_one(kind: RandomFault, nodes: usize, dice: &mut Dice) -> Option<Fault> {
-    let node = NodeId::from_index(dice.below(nodes as u64) as usize);
+fn draw_one(kind: RandomFault, nodes: usize, rng: &mut SeededRng) -> Option<Fault> {
+    let node = NodeId::from_index(rng.below(nodes as u64) as usize);
     match kind {
         RandomFault::Crash => Some(Fault::Crash { node, unsynced: Unsynced::Torn }),
         RandomFault::Pause => Some(Fault::Pause { node }),
         RandomFault::Cut => {
-            let side: Vec<_> = (0..nodes).map(NodeId::from_index).filter(|_| dice.below(2) == 0).collect();
+            let side: Vec<_> = (0..nodes).map(NodeId::from_index).filter(|_| rng.below(2) == 0).collect();
             let side = if side.is_empty() || side.len() == nodes { vec![node] } else { side };
             let named: Vec<_> = side.iter().map(|node| node.to_string()).collect();
             let side: Side = named.join(",").parse().ok()?;
             (nodes > 1).then(|| Cut::between(vec![side, Side::Rest]).ok().map(Fault::Cut)).flatten()
         }
         RandomFault::Deaf => {
-            let other = NodeId::from_index(dice.below(nodes as u64) as usize);
+            let other = NodeId::from_index(rng.below(nodes as u64) as usize);
             let [from, to] = [node, other].map(|node| node.to_string().parse::<Side>().ok());
             Cut::one_way(from?, to?).ok().map(Fault::Cut)
         }
         RandomFault::Skew => {
-            let nanos = i64::try_from(dice.below(2_000_000_000)).ok()?;
+            let nanos = i64::try_from(rng.below(2_000_000_000)).ok()?;
             Some(Fault::Skew { node, by: Offset::from_nanos(nanos - 1_000_000_000) })
         }
         RandomFault::Drift => {
-            let parts = i32::try_from(dice.below(400_000)).ok()?;
+            let parts = i32::try_from(rng.below(400_000)).ok()?;
             Some(Fault::Drift { node, by: Ppm::new(parts - 200_000)? })
         }
         RandomFault::Full => Some(Fault::Disk { node, trouble: DiskTrouble::Full }),

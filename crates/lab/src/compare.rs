@@ -51,8 +51,8 @@ pub struct Asked<'a, A> {
 
 impl<A> Asked<'_, A> {
     /// Returns the given sizes of groups, or the default ones.
-    pub fn sizes_or(&self, usual: &[usize]) -> Vec<usize> {
-        self.sizes.unwrap_or(usual).to_vec()
+    pub fn sizes_or(&self, defaults: &[usize]) -> Vec<usize> {
+        self.sizes.unwrap_or(defaults).to_vec()
     }
 
     /// Returns the named algorithms, or all correct ones of the family that satisfy `is_usual`.

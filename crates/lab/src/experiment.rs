@@ -31,7 +31,7 @@ pub struct Outcome<F: FamilyLab> {
 impl<F: FamilyLab> Outcome<F> {
     /// Whether no property that a single run can judge is violated.
     pub fn holds(&self) -> bool {
-        self.breaches().next().is_none()
+        self.violated().next().is_none()
     }
 
     /// Whether the run was stopped before it could decide every liveness property.
@@ -40,8 +40,8 @@ impl<F: FamilyLab> Outcome<F> {
     }
 
     /// The violated properties, among those that a single run can judge.
-    pub fn breaches(&self) -> impl Iterator<Item = &Verdict> {
-        self.verdicts.iter().filter(|verdict| verdict.is_breach())
+    pub fn violated(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().filter(|verdict| verdict.is_violated())
     }
 }
 
@@ -127,9 +127,9 @@ fn play_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command
     if F::needs_crash_notices(spec) {
         world.enable_death_notices();
     }
-    let mut users = F::users(spec);
+    let mut clients = F::clients(spec);
     world.start();
-    let ending = run::run(&mut world, &mut users, F::limits(spec));
+    let ending = run::run(&mut world, &mut clients, F::limits(spec));
     (ending, world.events())
 }
 

@@ -24,7 +24,7 @@
 //! The command line needs no change. If the checker supports its algorithms, the family also
 //! implements [`CheckedFamily`](crate::check::CheckedFamily) in `check/` and overrides
 //! [`as_checked`](RunFamily::as_checked); options that only its checks accept are a field of
-//! [`HabitArgs`](crate::check::HabitArgs). If its algorithms can be compared with the literature,
+//! [`BehaviorArgs`](crate::check::HabitArgs). If its algorithms can be compared with the literature,
 //! the family implements [`ComparedFamily`](crate::compare::ComparedFamily) in `compare.rs`, and
 //! its options are a field of [`CompareOptions`](crate::compare::CompareOptions). The fuzzer's
 //! corpus gets seeds from each family that provides them.
@@ -100,7 +100,7 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
 
 /// How a family runs: its nodes, its clients, and the faults it must tolerate.
 pub trait RunFamily: FamilyTypes {
-    type Users: Workload<Self::Command, Self::Event>;
+    type Clients: Workload<Self::Command, Self::Event>;
 
     /// Returns the codec for the messages and durable state of the nodes that this experiment
     /// creates.
@@ -145,7 +145,7 @@ pub trait RunFamily: FamilyTypes {
     }
 
     /// Returns the clients. They follow the script if there is one.
-    fn users(spec: &Spec<Self>) -> Self::Users;
+    fn clients(spec: &Spec<Self>) -> Self::Clients;
 
     /// The period from the start of the run in which seed-chosen faults begin.
     fn fault_window(spec: &Spec<Self>) -> Duration;
@@ -162,7 +162,7 @@ pub trait RunFamily: FamilyTypes {
     }
 
     /// The default duration of a disk sync.
-    fn usual_disk() -> Latency {
+    fn default_disk() -> Latency {
         Latency::Fixed(Duration::ZERO)
     }
 
@@ -196,7 +196,7 @@ pub trait RunFamily: FamilyTypes {
 
     /// The limits at which the simulator stops a run that could continue.
     fn limits(spec: &Spec<Self>) -> Limits {
-        spec.usual_limits()
+        spec.default_limits()
     }
 }
 
@@ -279,8 +279,8 @@ pub trait OptionsFamily: FamilyTypes {
     /// Command-line options that only this family accepts.
     type Args: clap::Args + Options;
 
-    /// Returns `usual` with the changes that the family's options request.
-    fn with_options(usual: Self::Settings, args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError>;
+    /// Returns `defaults` with the changes that the family's options request.
+    fn with_options(defaults: Self::Settings, args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError>;
 
     /// Returns the settings that the family's options describe.
     fn settings(args: &FamilyArgs, basics: Basics) -> Result<Self::Settings, LabError> {

@@ -21,6 +21,7 @@
 mod algorithm;
 mod chaos;
 pub mod check;
+mod clients;
 pub mod compare;
 pub mod deadlock;
 pub mod election;
@@ -40,7 +41,6 @@ mod spec;
 pub mod sweep;
 pub mod trace;
 mod typed;
-mod users;
 mod views;
 
 pub use algorithm::{Algorithm, AlgorithmError};

@@ -31,7 +31,7 @@ pub struct Replayed<F: FamilyLab> {
 impl<F: FamilyLab> Replayed<F> {
     /// Whether no property that a single run can judge is violated.
     pub fn holds(&self) -> bool {
-        !self.verdicts.iter().any(Verdict::is_breach)
+        !self.verdicts.iter().any(Verdict::is_violated)
     }
 
     /// Whether the run was stopped before it could decide every liveness property.

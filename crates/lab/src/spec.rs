@@ -83,7 +83,7 @@ impl<F: RunFamily> Spec<F> {
             latency: Latency::Uniform { least: millis(1), most: millis(5) },
             bound: None,
             processing: Latency::Fixed(Duration::ZERO),
-            disk: F::usual_disk(),
+            disk: F::default_disk(),
             loss: Chance::default(),
             duplicate: Chance::default(),
             fifo: false,
@@ -108,7 +108,7 @@ impl<F: RunFamily> Spec<F> {
 
     /// The default limits at which the simulator stops a run that could continue. They suit
     /// families whose clients wait long for an event only if they wait in vain.
-    pub fn usual_limits(&self) -> Limits {
+    pub fn default_limits(&self) -> Limits {
         Limits {
             until: self.until.map(|Length(length)| Time::ZERO + length),
             events: MAX_EVENTS,
@@ -327,22 +327,22 @@ impl<F: FamilyLab> Spec<F> {
 
     /// The command that repeats this run.
     pub fn command(&self, verb: &str) -> String {
-        let usual = Self::new(self.algorithm);
+        let defaults = Self::new(self.algorithm);
         let own: Vec<_> = F::flags(self).into_iter().collect();
         let own_at =
             |position: FlagPosition| own.iter().filter(move |flag| flag.position == position).map(ToString::to_string);
-        let unless = |usual: bool, text: String| (!usual).then_some(text);
+        let unless = |defaults: bool, text: String| (!defaults).then_some(text);
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
         words.extend(own_at(FlagPosition::Front));
-        words.extend(unless(self.latency == usual.latency, format!("--latency {}", self.latency)));
+        words.extend(unless(self.latency == defaults.latency, format!("--latency {}", self.latency)));
         words.extend(self.bound.map(|bound| format!("--bound {bound}")));
-        words.extend(unless(self.processing == usual.processing, format!("--processing {}", self.processing)));
-        words.extend(unless(self.disk == usual.disk, format!("--disk {}", self.disk)));
+        words.extend(unless(self.processing == defaults.processing, format!("--processing {}", self.processing)));
+        words.extend(unless(self.disk == defaults.disk, format!("--disk {}", self.disk)));
         words.extend(own_at(FlagPosition::Times));
         words.extend(unless(self.loss.is_zero(), format!("--loss {}", self.loss)));
         words.extend(unless(self.duplicate.is_zero(), format!("--duplicate {}", self.duplicate)));
         words.extend(unless(!self.fifo, "--fifo".into()));
-        words.extend(unless(self.links == usual.links, format!("--links {}", word(&self.links))));
+        words.extend(unless(self.links == defaults.links, format!("--links {}", word(&self.links))));
         words.extend(own_at(FlagPosition::Links));
         words.extend(self.faults.iter().map(|fault| format!("--fault \"{fault}\"")));
         words.extend(self.script_path.as_ref().map(|path| format!("--script {}", shell_word(path))));

@@ -180,7 +180,7 @@ fn batch<F: FamilyLab>(sweep: &Sweep<F>, first: u64, stop: &AtomicU64) -> Summar
             summary.count(Tally::of(verdict));
         }
         let undecided = verdicts.iter().find(|verdict| verdict.holds.is_none()).cloned();
-        let breach = verdicts.into_iter().find(Verdict::is_breach);
+        let breach = verdicts.into_iter().find(Verdict::is_violated);
         if let (None, Some(undecided)) = (&breach, undecided) {
             summary.undecided += 1;
             summary.first_undecided.get_or_insert((spec.seed, undecided));

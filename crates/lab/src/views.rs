@@ -109,13 +109,13 @@ impl ViewSettings {
     }
 
     pub(crate) fn flags(&self, flags: &mut Flags) {
-        let usual = Self::default();
+        let defaults = Self::default();
         flags.switch(true, FlagPosition::Front, "views");
-        flags.unless(self.membership == usual.membership, FlagPosition::Front, "membership", word(&self.membership));
-        flags.unless(self.lease == usual.lease, FlagPosition::Front, "lease", self.lease);
-        flags.unless(self.keepalive == usual.keepalive, FlagPosition::Front, "keepalive", self.keepalive);
-        flags.unless(self.drift_bound == usual.drift_bound, FlagPosition::Front, "drift-bound", self.drift_bound);
-        flags.unless(self.on_close == usual.on_close, FlagPosition::Front, "on-close", word(&self.on_close));
+        flags.unless(self.membership == defaults.membership, FlagPosition::Front, "membership", word(&self.membership));
+        flags.unless(self.lease == defaults.lease, FlagPosition::Front, "lease", self.lease);
+        flags.unless(self.keepalive == defaults.keepalive, FlagPosition::Front, "keepalive", self.keepalive);
+        flags.unless(self.drift_bound == defaults.drift_bound, FlagPosition::Front, "drift-bound", self.drift_bound);
+        flags.unless(self.on_close == defaults.on_close, FlagPosition::Front, "on-close", word(&self.on_close));
     }
 }
 

@@ -5,7 +5,7 @@
 //! that a correct group answers every client in the end.
 
 use quorate_core::{Duration, NodeId};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Cut, Fault, NodeSet, Side, TimedFault, Unsynced};
 
 /// The group in which the faults happen.
@@ -26,9 +26,9 @@ const REST: Duration = Duration::from_millis(200);
 
 /// Draws faults from a seed, sorted by time.
 pub fn draw(seed: u64, stage: ChaosSettings) -> Vec<TimedFault> {
-    let dice = Dice::new(seed ^ SALT, Stream::Faults);
+    let rng = SeededRng::new(seed ^ SALT, Stream::Faults);
     let mut chaos =
-        Chaos { stage, dice, now: Duration::ZERO, busy: vec![Duration::ZERO; stage.nodes], faults: Vec::new() };
+        Chaos { stage, rng, now: Duration::ZERO, busy: vec![Duration::ZERO; stage.nodes], faults: Vec::new() };
     loop {
         chaos.now = chaos.now + chaos.pause();
         if chaos.now >= stage.window || stage.nodes == 0 {
@@ -42,7 +42,7 @@ pub fn draw(seed: u64, stage: ChaosSettings) -> Vec<TimedFault> {
 
 struct Chaos {
     stage: ChaosSettings,
-    dice: Dice,
+    rng: SeededRng,
     now: Duration,
     /// The time until which each node has a fault or rests.
     busy: Vec<Duration>,
@@ -52,7 +52,7 @@ struct Chaos {
 impl Chaos {
     /// A random time in whole milliseconds, which are easy to read.
     fn millis(&mut self, min: u64, max: u64) -> Duration {
-        Duration::from_millis(min + self.dice.below(max.saturating_sub(min) + 1))
+        Duration::from_millis(min + self.rng.below(max.saturating_sub(min) + 1))
     }
 
     /// The time between two faults, shorter in a short run.
@@ -64,7 +64,7 @@ impl Chaos {
     /// The length of a fault: some are shorter than any timeout, some last about as long as an
     /// election, some longer than several.
     fn length(&mut self) -> Duration {
-        let length = match self.dice.below(3) {
+        let length = match self.rng.below(3) {
             0 => self.millis(1, 40),
             1 => self.millis(100, 500),
             _ => self.millis(500, 4_000),
@@ -84,7 +84,7 @@ impl Chaos {
 
     fn draw_one(&mut self) {
         let cuts = if self.stage.cuts && self.stage.nodes > 1 { 4 } else { 0 };
-        match self.dice.below(12 + cuts) {
+        match self.rng.below(12 + cuts) {
             0 => self.draw_outage(),
             1..=6 => self.draw_victim(|node| Fault::Crash { node, unsynced: Unsynced::Lost }),
             7..=11 => self.draw_victim(|node| Fault::Pause { node }),
@@ -99,7 +99,7 @@ impl Chaos {
         let faulty = self.stage.nodes - free.len();
         let max = ((self.stage.nodes - 1) / 2).max(1);
         let lasts = self.length();
-        let place = self.dice.below(free.len().max(1) as u64) as usize;
+        let place = self.rng.below(free.len().max(1) as u64) as usize;
         let Some(node) = free.get(place).copied().filter(|_| faulty < max) else { return };
         self.add_node_fault(node, self.now, fault(node), lasts);
     }
@@ -124,13 +124,13 @@ impl Chaos {
     /// cut between two nodes.
     fn draw_cut(&mut self) {
         let nodes = self.stage.nodes as u64;
-        let first = self.dice.below(nodes);
+        let first = self.rng.below(nodes);
         let node = NodeId::from_index(first as usize);
-        let other = NodeId::from_index(((first + 1 + self.dice.below(nodes - 1)) % nodes) as usize);
+        let other = NodeId::from_index(((first + 1 + self.rng.below(nodes - 1)) % nodes) as usize);
         let alone = || side(&[node]);
-        let cut = match self.dice.below(5) {
+        let cut = match self.rng.below(5) {
             0 => {
-                let some: Vec<_> = self.stage_nodes().into_iter().filter(|_| self.dice.below(2) == 0).collect();
+                let some: Vec<_> = self.stage_nodes().into_iter().filter(|_| self.rng.below(2) == 0).collect();
                 let is_split = !some.is_empty() && some.len() < self.stage.nodes;
                 Cut::between(vec![if is_split { side(&some) } else { alone() }, Side::Rest])
             }

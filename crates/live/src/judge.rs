@@ -4,7 +4,7 @@
 use crate::atomic_write::write_atomically;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict, Violation};
-use quorate_journal::record::gather::{Breach, GatherError, Gathered, gather};
+use quorate_journal::record::gather::{BrokenGuarantee, GatherError, Gathered, gather};
 use quorate_journal::record::{Fingerprint, Journal};
 use quorate_lab::replay::{Replayed, summarise_with};
 use quorate_lab::{FamilyLab, LabError};
@@ -57,8 +57,8 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> JudgeError {
 /// Verdicts on the guarantees of links and disks. An algorithm that tolerates a lost message or
 /// write must not hide it: in a live run no link overflows and no disk is lost.
 fn channel_verdicts(gathered: &Gathered, saves: bool) -> impl Iterator<Item = Verdict> {
-    let verdict = |name, breach: &Option<Breach>, count: u64, things: &str| {
-        let violation = breach.as_ref().map(|Breach { time, text }| Violation {
+    let verdict = |name, breach: &Option<BrokenGuarantee>, count: u64, things: &str| {
+        let violation = breach.as_ref().map(|BrokenGuarantee { time, text }| Violation {
             time: *time,
             line: gathered.lines,
             since: *time,
@@ -102,21 +102,21 @@ mod tests {
     use super::{channel_verdicts, judge};
     use quorate_core::{Incarnation, NodeId, Time};
     use quorate_journal::property::Verdict;
-    use quorate_journal::record::gather::{Breach, Gathered};
+    use quorate_journal::record::gather::{BrokenGuarantee, Gathered};
     use quorate_journal::record::{Header, Live};
     use quorate_lab::{Algorithm, Mutex, experiment, mutex};
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    fn breach(text: &str) -> Option<Breach> {
-        Some(Breach { time: Time::from_nanos(7), text: text.into() })
+    fn breach(text: &str) -> Option<BrokenGuarantee> {
+        Some(BrokenGuarantee { time: Time::from_nanos(7), text: text.into() })
     }
 
     #[test]
     fn links_and_disks_without_loss_hold() {
         let verdicts: Vec<_> = channel_verdicts(&Gathered::default(), true).collect();
         assert_eq!(verdicts.iter().map(|verdict| verdict.name).collect::<Vec<_>>(), ["links", "disks"]);
-        assert!(!verdicts.iter().any(Verdict::is_breach));
+        assert!(!verdicts.iter().any(Verdict::is_violated));
         assert_eq!(
             channel_verdicts(&Gathered::default(), false).count(),
             1,
@@ -134,9 +134,9 @@ mod tests {
             (disk, "disks", "1 write is gone (writes forgotten in all: 2)"),
         ] {
             let verdicts: Vec<_> = channel_verdicts(&gathered, true).collect();
-            let of_stopped_run = |verdict: &Verdict| verdict.clone().of_stopped_run("stopped").is_breach();
+            let of_stopped_run = |verdict: &Verdict| verdict.clone().of_stopped_run("stopped").is_violated();
             assert!(verdicts.iter().any(of_stopped_run), "{name}");
-            let broken: Vec<_> = verdicts.iter().filter(|verdict| verdict.is_breach()).collect();
+            let broken: Vec<_> = verdicts.iter().filter(|verdict| verdict.is_violated()).collect();
             assert_eq!((broken.len(), broken[0].name), (1, name));
             assert_eq!(broken[0].violation.as_ref().map(|violation| violation.text.as_str()), Some(text));
         }

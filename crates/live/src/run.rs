@@ -180,7 +180,7 @@ fn make_certificates(folder: &Path, group: &str, nodes: usize) -> Result<PathBuf
 
 /// Drives the clients of a run and applies its faults.
 pub(crate) struct Driver<'a, F: FamilyLab> {
-    users: F::Users,
+    clients: F::Clients,
     plan: Plan<F::Command>,
     plans: TimedQueue<Due<F::Command>>,
     actions: TimedQueue<Action>,
@@ -228,7 +228,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
             agenda.put(Time::ZERO + at, action);
         }
         Self {
-            users: F::users(spec),
+            clients: F::clients(spec),
             plan: Plan::new(),
             plans: TimedQueue::new(),
             actions: agenda,
@@ -241,7 +241,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
     }
 
     pub(crate) fn run_workload(&mut self, group: &mut LiveGroup<F>) -> Result<Ending, LiveError> {
-        self.users.begin(&mut self.plan);
+        self.clients.begin(&mut self.plan);
         self.queue_plans(group);
         let mut done_at = None;
         let mut last_activity = group.now();
@@ -257,7 +257,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
                 self.carry_out(due, group)?;
             }
             let now = group.now();
-            let is_done = self.users.is_done() && self.plans.is_empty() && group.is_settled();
+            let is_done = self.clients.is_done() && self.plans.is_empty() && group.is_settled();
             done_at = is_done.then(|| done_at.unwrap_or(now));
             if done_at.is_some_and(|since| now.since(since) > self.settle) {
                 return Ok(Ending::Done);
@@ -288,7 +288,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
         if let ClientEvent::Emitted(event) = news {
             (self.watch)(now, node, event);
         }
-        self.users.on_event(now, node, news, &mut self.plan);
+        self.clients.on_event(now, node, news, &mut self.plan);
         self.queue_plans(group);
     }
 

@@ -46,24 +46,24 @@ pub enum ScheduleError {
     NoNetworks(String),
 }
 
-struct When {
+struct TimeRange {
     at: Duration,
     lasts: Option<Duration>,
 }
 
 /// Splits `WHAT@TIME` or `WHAT@TIME..TIME`.
-fn split<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, When), ScheduleError> {
+fn split<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, TimeRange), ScheduleError> {
     let no_time = || ScheduleError::NoTime { text: text.into(), example };
     let (what, when) = text.rsplit_once('@').ok_or_else(no_time)?;
     let length = |text: &str| text.trim().parse::<Length>().map(|Length(length)| length);
     let when = match when.split_once("..") {
-        None => When { at: length(when)?, lasts: None },
+        None => TimeRange { at: length(when)?, lasts: None },
         Some((from, to)) => {
             let (from, to) = (length(from)?, length(to)?);
             if to <= from {
                 return Err(ScheduleError::Backwards { text: text.into(), example });
             }
-            When { at: from, lasts: Some(Duration::from_nanos(to.nanos() - from.nanos())) }
+            TimeRange { at: from, lasts: Some(Duration::from_nanos(to.nanos() - from.nanos())) }
         }
     };
     Ok((what.trim(), when))
@@ -81,7 +81,7 @@ const CUT: &str = "'1 | 2,3 @ 2s..4s'";
 impl FromStr for Kill {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (what, When { at, lasts }) = split(text, KILL)?;
+        let (what, TimeRange { at, lasts }) = split(text, KILL)?;
         let fault = Fault::Crash { node: node(what, KILL)?, unsynced: Unsynced::Lost };
         Ok(Self(TimedFault { at, fault, lasts }))
     }
@@ -90,7 +90,7 @@ impl FromStr for Kill {
 impl FromStr for Stop {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (what, When { at, lasts }) = split(text, STOP)?;
+        let (what, TimeRange { at, lasts }) = split(text, STOP)?;
         Ok(Self(TimedFault { at, fault: Fault::Pause { node: node(what, STOP)? }, lasts }))
     }
 }
@@ -98,7 +98,7 @@ impl FromStr for Stop {
 impl FromStr for CutFault {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (what, When { at, lasts }) = split(text, CUT)?;
+        let (what, TimeRange { at, lasts }) = split(text, CUT)?;
         Ok(Self(TimedFault { at, fault: Fault::Cut(what.parse()?), lasts }))
     }
 }

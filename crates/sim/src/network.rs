@@ -2,8 +2,8 @@
 
 use crate::world::FixedFate;
 use quorate_core::{NodeId, Time};
-use quorate_journal::dice::Dice;
 use quorate_journal::moment::Loss;
+use quorate_journal::rng::SeededRng;
 use quorate_journal::settings::{Chance, Cut, Latency, LinkChange, Links};
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(crate) enum TransmissionOutcome {
 
 pub(crate) struct Network {
     wire: Wire,
-    dice: Dice,
+    rng: SeededRng,
     /// Current cuts, each with the serial number of its fault.
     cuts: Vec<(u64, Cut)>,
     /// Links whose behaviour a fault changed, with the serial number of the fault. A later change
@@ -42,10 +42,10 @@ type Behaviour = (Latency, Chance, Chance);
 const MAX_CACHED: usize = 1 << 16;
 
 impl Network {
-    pub(crate) fn new(wire: Wire, dice: Dice) -> Self {
+    pub(crate) fn new(wire: Wire, rng: SeededRng) -> Self {
         Self {
             wire,
-            dice,
+            rng,
             changed_links: Vec::new(),
             cuts: Vec::new(),
             cache: HashMap::new(),
@@ -69,11 +69,11 @@ impl Network {
             return TransmissionOutcome::Lost(Loss::Cut);
         }
         let (latency, loss, duplicate) = self.behaviour(from, to);
-        if self.dice.happens(loss) {
+        if self.rng.happens(loss) {
             return TransmissionOutcome::Lost(Loss::Chance);
         }
         let arrival = self.arrival(now, from, to, latency);
-        if self.dice.happens(duplicate) {
+        if self.rng.happens(duplicate) {
             return TransmissionOutcome::Twice(arrival, self.arrival(now, from, to, latency));
         }
         TransmissionOutcome::Arrives(arrival)
@@ -153,7 +153,7 @@ impl Network {
 
     #[inline]
     fn arrival(&mut self, now: Time, from: NodeId, to: NodeId, latency: Latency) -> Time {
-        let arrival = now + self.dice.length(latency);
+        let arrival = now + self.rng.length(latency);
         if self.wire.fifo { self.last_arrivals.push_back(now, from, to, arrival) } else { arrival }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Protocol`](quorate_core::Protocol) asks for saves, and a driver reports when they are
 //! durable. This crate is for drivers on real machines: a [`Store`] keeps any
-//! [`Durable`](quorate_core::Durable) in a folder, and a [`Scribe`] writes on a thread of its own,
+//! [`Durable`](quorate_core::Durable) in a folder, and a [`DiskWriter`] writes on a thread of its own,
 //! so that a node never waits for its disk.
 //!
 //! - **Acknowledged writes are durable.** An append is one frame with one checksum and one sync,
@@ -24,6 +24,7 @@
 //! ```
 
 mod create;
+mod disk_writer;
 mod error;
 pub mod faults;
 mod files;
@@ -33,16 +34,15 @@ mod identity;
 mod queue;
 mod recovery;
 mod scan;
-mod scribe;
 mod segment;
 mod store;
 
 pub use create::{create_in, found_cluster, join, reseed, reseed_in};
+pub use disk_writer::{DiskWriter, NotSaved, Report, RetryDelays, Ticket};
 pub use error::StoreError;
 pub use files::{FileSystem, Files, StoreFile};
 pub use identity::{ClusterId, FORMAT, Identity, Origin, Owner};
 pub use recovery::Recovery;
-pub use scribe::{DiskWriter, NotSaved, Report, RetryDelays, Ticket};
 pub use store::{Settings, Storable, Store};
 
 #[cfg(doctest)]

@@ -130,7 +130,7 @@ impl RunArgs {
             latency: self.latency,
             bound: self.delay_bound,
             processing: self.processing,
-            disk: self.disk.unwrap_or_else(F::usual_disk),
+            disk: self.disk.unwrap_or_else(F::default_disk),
             loss: self.loss,
             duplicate: self.duplicate,
             fifo: self.fifo,

@@ -2,7 +2,7 @@
 //! the same random numbers.
 
 use quorate_core::Duration;
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::Latency;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 pub(crate) struct BareLoop {
     heap: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
     passed: Vec<u32>,
-    dice: Dice,
+    rng: SeededRng,
     latency: Latency,
     serial: u64,
 }
@@ -21,7 +21,7 @@ impl BareLoop {
         let mut ring = Self {
             heap: BinaryHeap::new(),
             passed: vec![0; nodes],
-            dice: Dice::new(1, Stream::Network),
+            rng: SeededRng::new(1, Stream::Network),
             latency,
             serial: 0,
         };
@@ -32,7 +32,7 @@ impl BareLoop {
     }
 
     fn send(&mut self, now: u64, from: u32, hops: u32) {
-        let delay: Duration = self.dice.length(self.latency);
+        let delay: Duration = self.rng.length(self.latency);
         let to = if from as usize + 1 == self.passed.len() { 0 } else { from + 1 };
         self.serial += 1;
         self.heap.push(Reverse((now + delay.nanos(), self.serial, to, hops)));

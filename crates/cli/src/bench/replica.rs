@@ -172,8 +172,8 @@ fn open(folder: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(D
     found_cluster::<Durable>(&folder, owner).map_err(failed)?;
     let (store, durable, _) =
         Store::<Durable>::open(&folder, owner, quorate_store::Settings::default()).map_err(failed)?;
-    let scribe = DiskWriter::start(store, 1 << 16, RetryDelays::default(), address.reporter()).map_err(failed)?;
-    Ok((durable, Disk::Scribe(scribe)))
+    let disk_writer = DiskWriter::start(store, 1 << 16, RetryDelays::default(), address.reporter()).map_err(failed)?;
+    Ok((durable, Disk::Writer(disk_writer)))
 }
 
 /// A client of one replica that keeps `in_flight` proposals in flight while the replica leads.

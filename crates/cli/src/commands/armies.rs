@@ -12,12 +12,12 @@ use json::{CheckReport, RunReport};
 use quorate_core::{Duration, NodeId, Span, Time};
 use quorate_demos::armies;
 use quorate_demos::armies::ARMIES;
-use quorate_demos::armies::Breach;
 use quorate_demos::armies::Entry;
 use quorate_demos::armies::Judged;
 use quorate_demos::armies::Outcome;
 use quorate_demos::armies::PROFILE;
 use quorate_demos::armies::Timeline;
+use quorate_demos::armies::Violation;
 use quorate_demos::armies::War;
 use quorate_demos::armies::What;
 use quorate_journal::settings::DurationRange;
@@ -43,14 +43,14 @@ fn print(war: &War, within: Option<Duration>, outcome: &Outcome) -> anyhow::Resu
     for Judged { name, breach } in &outcome.verdicts {
         let verdict = match breach {
             None => paint::good(&format!("{:<19}", "holds")),
-            Some(Breach { steps, .. }) => {
+            Some(Violation { steps, .. }) => {
                 paint::bad(&format!("{:<19}", format!("FAILS in {}", count(*steps as u64, "step"))))
             }
         };
         writeln!(out, "  {name:<13}{verdict}{}", paint::dim(&meaning(name, within)))?;
     }
     for Judged { name, breach } in &outcome.verdicts {
-        let Some(Breach { timeline, .. }) = breach else { continue };
+        let Some(Violation { timeline, .. }) = breach else { continue };
         writeln!(out, "\n{}\n", paint::bold(&format!("A shortest run that violates '{name}':")))?;
         write!(out, "{}", Columns(timeline))?;
         writeln!(out, "\n  {}", paint::bad(&ending(timeline, within)))?;

@@ -61,7 +61,7 @@ fn draw_journal<F: FamilyLab>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
     let header = journal.header().clone();
     let is_text = !args.is_wanted();
     let wants_diagram = is_text || args.svg.is_some() || args.mermaid.is_some();
-    let (read, drawn) = picture::sketch::<F, _>(args, &header, wants_diagram, |pictures| {
+    let (read, drawn) = picture::build_scene::<F, _>(args, &header, wants_diagram, |pictures| {
         // If the journal is malformed, draw the part before the error.
         let read = journal.show_all(pictures).map_err(LabError::from);
         if read.is_err() || cut_short(&spec, &journal, 0).is_some() {

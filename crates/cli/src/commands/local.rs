@@ -21,8 +21,8 @@ use quorate_demos::local::Run;
 use quorate_demos::local::Schedule;
 use quorate_demos::local::Step;
 use quorate_demos::local::Thread;
-use quorate_journal::dice::Dice;
-use quorate_journal::dice::Stream;
+use quorate_journal::rng::SeededRng;
+use quorate_journal::rng::Stream;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -57,8 +57,8 @@ pub(crate) fn reject(name: &str) -> anyhow::Result<()> {
 
 pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
     let race = Race::new(args.lock);
-    let mut dice = Dice::new(args.seed, Stream::Workload);
-    let run = race.run(|ready| dice.below(ready.len() as u64) as usize, MAX_STEPS);
+    let mut rng = SeededRng::new(args.seed, Stream::Workload);
+    let run = race.run(|ready| rng.below(ready.len() as u64) as usize, MAX_STEPS);
     let is_right = run.end == End::Over && run.counter == race.expected();
     if args.json {
         report::json(&RunReport::new(args, &race, &run))?;

@@ -134,7 +134,7 @@ fn print<F: FamilyLab>(
     for picture in pictures {
         writeln!(out, "  {}", paint::dim(&picture.line()))?;
     }
-    if let Some(failure) = outcome.breaches().next() {
+    if let Some(failure) = outcome.violated().next() {
         report::assumptions(spec, &mut out)?;
         if !args.steps {
             report::steps_to_violation(spec, failure, &mut out)?;

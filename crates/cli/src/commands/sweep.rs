@@ -197,7 +197,7 @@ fn print<F: FamilyLab>(
         let text = verdict.violation.as_ref().map(|violation| violation.text.as_str()).unwrap_or_default();
         writeln!(out, "\nWith seed {seed}, '{}' fails: {text}.", verdict.name)?;
         report::assumptions(spec, &mut out)?;
-        if let Some(failure) = outcome.breaches().next() {
+        if let Some(failure) = outcome.violated().next() {
             report::steps_to_violation(spec, failure, &mut out)?;
         }
         writeln!(out)?;

@@ -1,7 +1,7 @@
 //! Commands to inspect a failing run, printed after a report.
 
 use crate::args::PictureArgs;
-use quorate_draw::sketch::MAX_STEPS;
+use quorate_draw::scene_builder::MAX_STEPS;
 use quorate_journal::property::Verdict;
 use quorate_journal::settings::Offset;
 use quorate_lab::{FamilyLab, Spec};

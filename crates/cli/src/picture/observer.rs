@@ -9,8 +9,8 @@ use anyhow::{anyhow, bail, ensure};
 use quorate_core::Time;
 use quorate_core::wrap::{about_reliable, about_viewed, about_watched};
 use quorate_draw::scene::{Heading, Violation};
+use quorate_draw::scene_builder::{Drawing, MAX_ARROWS, MAX_LANES, MAX_STEPS, Options, SceneBuilder};
 use quorate_draw::shiviz::Shiviz;
-use quorate_draw::sketch::{Drawing, MAX_ARROWS, MAX_LANES, MAX_STEPS, Options, SceneBuilder};
 use quorate_draw::{mermaid, svg};
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::property::{Kind, Verdict};
@@ -25,7 +25,7 @@ use std::path::Path;
 /// Observes a run for all pictures that the options ask for. Costs almost nothing if there are
 /// none.
 pub(crate) struct PictureObserver<'a, F: FamilyLab> {
-    sketch: Option<SceneBuilder<F::Command, F::Event>>,
+    scene_builder: Option<SceneBuilder<F::Command, F::Event>>,
     judge: Option<PropertyJudge<F>>,
     log: Option<Shiviz<&'a mut dyn Write>>,
     /// Number of nodes in the picture.
@@ -36,12 +36,12 @@ pub(crate) struct PictureObserver<'a, F: FamilyLab> {
 
 impl<F: FamilyLab> Observer<F::Command, F::Event> for PictureObserver<'_, F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
-        if self.sketch.is_none() && self.log.is_none() {
+        if self.scene_builder.is_none() && self.log.is_none() {
             return;
         }
         let time = moment.time();
         self.span = Some(self.span.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
-        self.sketch.observe(moment);
+        self.scene_builder.observe(moment);
         if let Some(judge) = &mut self.judge {
             judge.properties.observe(moment);
         }
@@ -68,7 +68,7 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
             }
             (_, _) => None,
         };
-        let mut drawing = self.sketch.map(SceneBuilder::finish);
+        let mut drawing = self.scene_builder.map(SceneBuilder::finish);
         for breach in self.judge.into_iter().flat_map(PropertyJudge::violations) {
             drawing.iter_mut().for_each(|drawing| drawing.add_violation(breach.clone()));
         }
@@ -191,13 +191,13 @@ pub(crate) fn draw<F: FamilyLab, T>(
     play: impl FnOnce(&mut PictureObserver<'_, F>) -> anyhow::Result<T>,
 ) -> anyhow::Result<(T, anyhow::Result<Vec<Picture>>)> {
     let wants_diagram = args.svg.is_some() || args.mermaid.is_some();
-    let (played, drawn) = sketch(args, header, wants_diagram, play)?;
+    let (played, drawn) = build_scene(args, header, wants_diagram, play)?;
     Ok((played, drawn.and_then(|drawn| drawn.write(args))))
 }
 
 /// Plays a run before an observer, and returns the results of both. A ShiViz log is written during
 /// the run.
-pub(crate) fn sketch<F: FamilyLab, T>(
+pub(crate) fn build_scene<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
     wants_diagram: bool,
@@ -215,7 +215,7 @@ pub(crate) fn sketch<F: FamilyLab, T>(
     }
 }
 
-/// [`sketch`] without the type of the result, so that it is compiled only once per family.
+/// [`scene_builder`] without the type of the result, so that it is compiled only once per family.
 fn sketch_erased<F: FamilyLab>(
     args: &PictureArgs,
     header: &Header,
@@ -227,11 +227,16 @@ fn sketch_erased<F: FamilyLab>(
     let seen = window.clone();
     let options = Options { window, quiet: args.all_steps, overview: args.overview, ..Options::default() };
     let heading = wants_diagram.then(|| heading::<F>(header)).transpose()?;
-    let sketch = heading.map(|heading| SceneBuilder::new(header, heading, F::role_after, options));
+    let scene_builder = heading.map(|heading| SceneBuilder::new(header, heading, F::role_after, options));
     let work = |log: Option<&mut dyn Write>| -> anyhow::Result<Drawn> {
-        let judge = sketch.as_ref().and_then(|_| PropertyJudge::new(header));
-        let mut observer =
-            PictureObserver { sketch, judge, log: log.map(|out| Shiviz::new(out, header, seen)), nodes, span: None };
+        let judge = scene_builder.as_ref().and_then(|_| PropertyJudge::new(header));
+        let mut observer = PictureObserver {
+            scene_builder,
+            judge,
+            log: log.map(|out| Shiviz::new(out, header, seen)),
+            nodes,
+            span: None,
+        };
         play(&mut observer)?;
         observer.finish(args, header)
     };

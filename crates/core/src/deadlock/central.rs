@@ -136,7 +136,7 @@ struct Inquiry {
 pub struct Edge {
     pub who: Agent,
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-    pub spell: WaitId,
+    pub wait_id: WaitId,
     pub on: Agent,
 }
 
@@ -151,13 +151,13 @@ pub enum Message {
     Eased {
         edge: Edge,
         #[cfg_attr(feature = "serde", serde(rename = "stake"))]
-        stake: AbortCost,
+        abort_cost: AbortCost,
     },
     /// To the detector: the agent no longer waits.
     Runs {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: WaitId,
+        wait_id: WaitId,
     },
     /// From the detector: do these waits still exist?
     Ask { round: u64, edges: Vec<Edge> },
@@ -216,36 +216,40 @@ impl Central {
     /// CD-1.
     fn on_wait_event(&mut self, event: WaitEvent, out: &mut Effects<'_, Self>) {
         match event {
-            WaitEvent::Blocked { who, spell, need, stake } => {
-                let wait = Wait { who, spell, need, stake };
+            WaitEvent::Blocked { who, wait_id, need, abort_cost } => {
+                let wait = Wait { who, wait_id, need, abort_cost };
                 self.site.block(wait.clone());
                 out.note("CD-1", format_args!("reports that {who} waits for {}", wait.need));
                 self.send(Message::Waits(wait), self.config.resolver, out);
             }
-            WaitEvent::DependencyReleased { who, by, stake } => {
-                self.site.release_dependency(who, by, stake);
-                let Some(spell) = self.site.wait(who).map(|wait| wait.spell) else { return };
+            WaitEvent::DependencyReleased { who, by, abort_cost } => {
+                self.site.release_dependency(who, by, abort_cost);
+                let Some(wait_id) = self.site.wait(who).map(|wait| wait.wait_id) else { return };
                 out.note("CD-1", format_args!("reports that {by} has answered {who}"));
-                self.send(Message::Eased { edge: Edge { who, spell, on: by }, stake }, self.config.resolver, out);
+                self.send(
+                    Message::Eased { edge: Edge { who, wait_id, on: by }, abort_cost },
+                    self.config.resolver,
+                    out,
+                );
             }
             WaitEvent::Runs { who } => {
-                let Some(Wait { spell, .. }) = self.site.unblock(who) else { return };
+                let Some(Wait { wait_id, .. }) = self.site.unblock(who) else { return };
                 out.note("CD-1", format_args!("reports that {who} no longer waits"));
-                self.send(Message::Runs { who, spell }, self.config.resolver, out);
-                let actions = self.resolution.on_unblocked(who, spell, &self.site);
+                self.send(Message::Runs { who, wait_id }, self.config.resolver, out);
+                let actions = self.resolution.on_unblocked(who, wait_id, &self.site);
                 Self::perform(actions, out);
                 // If the victim was at the detector's own site, no message arrives that would start
                 // the next search.
                 self.search(out);
             }
-            WaitEvent::NoLongerBlockedOn { who, to, spell } => {
+            WaitEvent::NoLongerBlockedOn { who, to, wait_id } => {
                 let released = self.released.entry((who, to)).or_default();
-                *released = spell.max(*released);
-                self.site.remove_waiter(who, to, spell);
+                *released = wait_id.max(*released);
+                self.site.remove_waiter(who, to, wait_id);
                 self.answer_question(out);
             }
-            WaitEvent::BlockedOn { who, to, spell } => {
-                self.site.add_waiter(who, to, spell);
+            WaitEvent::BlockedOn { who, to, wait_id } => {
+                self.site.add_waiter(who, to, wait_id);
                 self.answer_question(out);
             }
             WaitEvent::Look { .. } => self.search(out),
@@ -263,7 +267,7 @@ impl Central {
     fn search(&mut self, out: &mut Effects<'_, Self>) {
         // A late report of a wait that a victim has aborted must not start a search.
         let resolution = &self.resolution;
-        self.detector.waits.retain(|_, wait| !resolution.is_aborted(wait.who, wait.spell));
+        self.detector.waits.retain(|_, wait| !resolution.is_aborted(wait.who, wait.wait_id));
         while self.config.me == self.config.resolver && self.detector.inquiry.is_none() && !self.resolution.is_busy() {
             let Some(report) = self.detector.unreported() else { return };
             match self.config.belief {
@@ -277,9 +281,9 @@ impl Central {
     fn inquire(&mut self, report: Report, out: &mut Effects<'_, Self>) {
         out.note("CD-3", format_args!("asks whether these waits still exist: {report}"));
         let mut edges: BTreeMap<NodeId, Vec<Edge>> = BTreeMap::new();
-        for Wait { who, spell, need, .. } in &report.waits {
+        for Wait { who, wait_id, need, .. } in &report.waits {
             for on in need.on() {
-                edges.entry(on.site).or_default().push(Edge { who: *who, spell: *spell, on: *on });
+                edges.entry(on.site).or_default().push(Edge { who: *who, wait_id: *wait_id, on: *on });
             }
         }
         self.detector.round = self.detector.round.saturating_add(1);
@@ -301,8 +305,8 @@ impl Central {
     /// arrives.
     fn answer_question(&mut self, out: &mut Effects<'_, Self>) {
         let is_void =
-            |edge: &Edge| self.released.get(&(edge.on, edge.who)).is_some_and(|released| edge.spell <= *released);
-        let is_known = |edge: &Edge| is_void(edge) || self.site.has_waiter(edge.on, edge.who, edge.spell);
+            |edge: &Edge| self.released.get(&(edge.on, edge.who)).is_some_and(|released| edge.wait_id <= *released);
+        let is_known = |edge: &Edge| is_void(edge) || self.site.has_waiter(edge.on, edge.who, edge.wait_id);
         let Some(Question { round, edges }) = self.question.take_if(|asked| asked.edges.iter().all(is_known)) else {
             return;
         };
@@ -336,7 +340,7 @@ impl Central {
 
     fn report(&mut self, report: Report, out: &mut Effects<'_, Self>) {
         if !self.resolution.is_enabled() {
-            self.detector.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
+            self.detector.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.wait_id)));
         }
         let actions = self.resolution.on_found(report, &self.site);
         Self::perform(actions, out);
@@ -347,18 +351,20 @@ impl Central {
             Message::Waits(wait) if wait.who.site == from && self.knows_sites_of(&wait.need) => {
                 self.on_report(|waits| drop(waits.insert(wait.who, wait)), out);
             }
-            Message::Eased { edge, stake } if edge.who.site == from => {
+            Message::Eased { edge, abort_cost } if edge.who.site == from => {
                 if self.config.me == self.config.resolver {
                     out.note("CD-2", format_args!("removes the wait of {} for {}", edge.who, edge.on));
                     self.detector.remove_edge(edge);
-                    if let Some(wait) = self.detector.waits.get_mut(&edge.who).filter(|wait| wait.spell == edge.spell) {
-                        wait.stake = stake;
+                    if let Some(wait) =
+                        self.detector.waits.get_mut(&edge.who).filter(|wait| wait.wait_id == edge.wait_id)
+                    {
+                        wait.abort_cost = abort_cost;
                     }
                     self.search(out);
                 }
             }
-            Message::Runs { who, spell } if who.site == from => {
-                let is_another = move |_: &Agent, wait: &mut Wait| wait.who != who || wait.spell > spell;
+            Message::Runs { who, wait_id } if who.site == from => {
+                let is_another = move |_: &Agent, wait: &mut Wait| wait.who != who || wait.wait_id > wait_id;
                 self.on_report(|waits| waits.retain(is_another), out);
             }
             Message::Ask { round, edges } if from == self.config.resolver => {
@@ -404,17 +410,17 @@ impl DetectorState {
     fn unreported(&self) -> Option<Report> {
         let waits: Vec<Wait> = self.waits.values().cloned().collect();
         let by = waits.first()?;
-        let is_new = |wait: &Wait| self.reported.get(&wait.who) != Some(&wait.spell);
+        let is_new = |wait: &Wait| self.reported.get(&wait.who) != Some(&wait.wait_id);
         let report = Report::among(by, &waits).into_iter().find(|report| report.waits.iter().any(is_new));
         let behind = || waits.iter().filter(|wait| is_new(wait)).find_map(|wait| Report::around(wait, &waits));
         let report = report.or_else(|| (!self.reported.is_empty()).then(behind).flatten())?;
         let first = report.waits.first()?;
-        Some(Report { by: first.who, during: first.spell, ..report })
+        Some(Report { by: first.who, during: first.wait_id, ..report })
     }
 
     /// Removes an edge that no longer exists. An agent that needs only one of several has got it.
     fn remove_edge(&mut self, edge: Edge) {
-        let Some(wait) = self.waits.get_mut(&edge.who).filter(|wait| wait.spell == edge.spell) else { return };
+        let Some(wait) = self.waits.get_mut(&edge.who).filter(|wait| wait.wait_id == edge.wait_id) else { return };
         match &mut wait.need {
             Need::All(on) => on.retain(|agent| *agent != edge.on),
             Need::Any(on) if on.contains(&edge.on) => on.clear(),

@@ -33,7 +33,7 @@ pub(crate) fn node(number: usize) -> NodeId {
 }
 
 pub(crate) fn wait(who: Agent, on: Agent) -> Wait {
-    Wait { who, spell: WaitId(1), need: Need::All([on].into()), stake: AbortCost::default() }
+    Wait { who, wait_id: WaitId(1), need: Need::All([on].into()), abort_cost: AbortCost::default() }
 }
 
 /// Returns a constructor for the sites of a group whose processes ask each other, by the plan for a

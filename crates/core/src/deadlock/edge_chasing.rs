@@ -172,18 +172,18 @@ impl EdgeChasing {
 
     fn on_wait_event(&mut self, event: WaitEvent, out: &mut Effects<'_, Self>) {
         match event {
-            WaitEvent::Blocked { who, spell, need, stake } => {
-                self.site.block(Wait { who, spell, need, stake });
+            WaitEvent::Blocked { who, wait_id, need, abort_cost } => {
+                self.site.block(Wait { who, wait_id, need, abort_cost });
                 if self.config.patience == Duration::ZERO {
                     self.look(who, out);
                 } else {
                     out.set_timer(who, Span::exactly(self.config.patience));
                 }
             }
-            WaitEvent::DependencyReleased { who, by, stake } => self.site.release_dependency(who, by, stake),
+            WaitEvent::DependencyReleased { who, by, abort_cost } => self.site.release_dependency(who, by, abort_cost),
             WaitEvent::Runs { who } => self.unblock(who, out),
-            WaitEvent::BlockedOn { who, to, spell } => self.site.add_waiter(who, to, spell),
-            WaitEvent::NoLongerBlockedOn { who, to, spell } => self.site.remove_waiter(who, to, spell),
+            WaitEvent::BlockedOn { who, to, wait_id } => self.site.add_waiter(who, to, wait_id),
+            WaitEvent::NoLongerBlockedOn { who, to, wait_id } => self.site.remove_waiter(who, to, wait_id),
             WaitEvent::Look { who } => self.look(who, out),
         }
     }
@@ -216,7 +216,7 @@ impl EdgeChasing {
     fn on_probe(&mut self, probe: &Probe, out: &mut Effects<'_, Self>) {
         let (Some(origin), Some(last)) = (probe.way.first(), probe.way.last()) else { return };
         let [here] = *last.need.on() else { return };
-        if !self.site.has_waiter(here, last.who, last.spell) {
+        if !self.site.has_waiter(here, last.who, last.wait_id) {
             return out.note("EC-2", format_args!("drops it: {} does not wait for {here}", last.who));
         }
         let Some(wait) = self.site.wait(here).cloned() else {
@@ -236,7 +236,7 @@ impl EdgeChasing {
 
     /// EC-3. If the origin has begun another wait meanwhile, the path no longer exists.
     fn close_cycle(&mut self, wait: &Wait, probe: &Probe, out: &mut Effects<'_, Self>) {
-        if probe.way.first().is_none_or(|origin| origin.spell != wait.spell) {
+        if probe.way.first().is_none_or(|origin| origin.wait_id != wait.wait_id) {
             return out.note("EC-3", format_args!("drops it: it belongs to an earlier wait of {}", wait.who));
         }
         out.note("EC-3", format_args!("the probe has returned: {} is in a cycle", wait.who));
@@ -251,7 +251,7 @@ impl EdgeChasing {
         if self.config.patience > Duration::ZERO {
             out.cancel_timer(who);
         }
-        let actions = self.resolution.on_unblocked(who, wait.spell, &self.site);
+        let actions = self.resolution.on_unblocked(who, wait.wait_id, &self.site);
         self.perform(actions, out);
     }
 

@@ -46,7 +46,7 @@
 
 mod arena;
 mod decision;
-mod few;
+mod inline_vec;
 mod marks;
 mod order;
 pub mod queue;

@@ -62,13 +62,13 @@ struct Lock {
     /// At its coordinator: the waiting nodes, with the numbers of their waits.
     asked: BTreeMap<NodeId, WaitId>,
     /// At its coordinator: the number of the resource's wait for its holder.
-    spell: WaitId,
+    wait_id: WaitId,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Process {
     /// The number of its latest wait.
-    spells: WaitId,
+    latest_wait: WaitId,
     /// The resources that it still waits for.
     need: Option<Vec<Agent>>,
     /// The resources that it holds, with the numbers of their waits for it.
@@ -93,7 +93,7 @@ pub struct LockMessage {
     pub lock: u16,
     /// The number of the sender's latest wait.
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-    pub spell: WaitId,
+    pub wait_id: WaitId,
     pub message: central::Message,
     pub resource: Agent,
 }
@@ -150,7 +150,7 @@ impl<D: Detector> Locks<D> {
         let lock = |coordinator: &NodeId| Lock {
             lock: Central::with_coordinator(me, group.clone(), *coordinator),
             asked: BTreeMap::new(),
-            spell: WaitId::default(),
+            wait_id: WaitId::default(),
         };
         let locks = plan.resources.iter().map(lock).collect();
         let resources = plan.resources().collect();
@@ -197,23 +197,27 @@ impl<D: Detector> Locks<D> {
     /// them.
     fn ask(&mut self, now: Time, need: Need<Agent>, out: &mut Effects<'_, Self>) {
         let who = self.me();
-        self.process.spells = self.process.spells.next();
+        self.process.latest_wait = self.process.latest_wait.next();
         self.process.need = Some(need.on().to_vec());
-        let spell = self.process.spells;
+        let wait_id = self.process.latest_wait;
         self.process.born.get_or_insert(now);
         out.note("LK-1", format_args!("{who} asks for {need}"));
-        out.emit(Event::Waits { who, spell, need: need.clone() });
+        out.emit(Event::Waits { who, wait_id, need: need.clone() });
         for resource in need.on() {
             let Some(number) = self.index_of(*resource) else { continue };
             if resource.site == self.config.me {
-                self.on_request(now, number, who.site, spell, out);
+                self.on_request(now, number, who.site, wait_id, out);
             }
             self.pass_lock(now, number, Input::Command(mutex::Command::Acquire), out);
         }
         // The process may already have the resources that its own site coordinates. It waits for
         // the rest.
         if let Some(rest) = self.process.need.clone() {
-            self.inform(now, WaitEvent::Blocked { who, spell, need: Need::All(rest), stake: self.abort_cost() }, out);
+            self.inform(
+                now,
+                WaitEvent::Blocked { who, wait_id, need: Need::All(rest), abort_cost: self.abort_cost() },
+                out,
+            );
         }
     }
 
@@ -224,15 +228,15 @@ impl<D: Detector> Locks<D> {
     }
 
     /// LK-2.
-    fn on_request(&mut self, now: Time, number: usize, by: NodeId, spell: WaitId, out: &mut Effects<'_, Self>) {
+    fn on_request(&mut self, now: Time, number: usize, by: NodeId, wait_id: WaitId, out: &mut Effects<'_, Self>) {
         let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
             return;
         };
-        lock.asked.insert(by, spell);
+        lock.asked.insert(by, wait_id);
         let by = Agent::process(by, 0);
         out.note("LK-2", format_args!("{by} waits for {who}"));
-        out.emit(Event::Asked { who, by, spell });
-        self.inform(now, WaitEvent::BlockedOn { who, to: by, spell }, out);
+        out.emit(Event::Asked { who, by, wait_id });
+        self.inform(now, WaitEvent::BlockedOn { who, to: by, wait_id }, out);
     }
 
     /// LK-3. Emits the events of a change of holder. Returns the wait of the resource for its new
@@ -251,68 +255,68 @@ impl<D: Detector> Locks<D> {
             return None;
         }
         if before.is_some() {
-            let spell = lock.spell;
+            let wait_id = lock.wait_id;
             out.note("LK-3", format_args!("{who} is free"));
-            out.emit(Event::Runs { who, spell });
+            out.emit(Event::Runs { who, wait_id });
             self.inform(now, WaitEvent::Runs { who }, out);
         }
         let ticket = after?;
         let lock = self.locks.get_mut(number)?;
         let asked = lock.asked.remove(&ticket.node).unwrap_or_default();
-        let spell = WaitId(fence.counter);
-        lock.spell = spell;
+        let wait_id = WaitId(fence.counter);
+        lock.wait_id = wait_id;
         let holder = Agent::process(ticket.node, 0);
         out.note("LK-3", format_args!("{who} is granted to {holder}"));
-        out.emit(Event::Answers { who, to: holder, spell: asked });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: holder, spell: asked }, out);
+        out.emit(Event::Answers { who, to: holder, wait_id: asked });
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: holder, wait_id: asked }, out);
         let need = Need::All([holder].into());
-        out.emit(Event::Waits { who, spell, need: need.clone() });
-        Some(WaitEvent::Blocked { who, spell, need, stake: AbortCost::default() })
+        out.emit(Event::Waits { who, wait_id, need: need.clone() });
+        Some(WaitEvent::Blocked { who, wait_id, need, abort_cost: AbortCost::default() })
     }
 
     /// LK-4.
-    fn enter(&mut self, now: Time, Entry { number, spell }: Entry, out: &mut Effects<'_, Self>) {
+    fn enter(&mut self, now: Time, Entry { number, wait_id }: Entry, out: &mut Effects<'_, Self>) {
         let (who, Some(resource)) = (self.me(), self.config.resources.get(number).copied()) else { return };
-        self.process.has.insert(resource, spell);
+        self.process.has.insert(resource, wait_id);
         out.note("LK-4", format_args!("{who} has {resource}"));
-        out.emit(Event::Asked { who, by: resource, spell });
-        self.inform(now, WaitEvent::BlockedOn { who, to: resource, spell }, out);
+        out.emit(Event::Asked { who, by: resource, wait_id });
+        self.inform(now, WaitEvent::BlockedOn { who, to: resource, wait_id }, out);
         let Some(need) = &mut self.process.need else { return };
         need.retain(|other| *other != resource);
         if !need.is_empty() {
-            let stake = self.abort_cost();
-            return self.inform(now, WaitEvent::DependencyReleased { who, by: resource, stake }, out);
+            let abort_cost = self.abort_cost();
+            return self.inform(now, WaitEvent::DependencyReleased { who, by: resource, abort_cost }, out);
         }
         self.process.need = None;
         self.inform(now, WaitEvent::Runs { who }, out);
-        out.emit(Event::Runs { who, spell: self.process.spells });
+        out.emit(Event::Runs { who, wait_id: self.process.latest_wait });
     }
 
     /// LK-4. The lock has returned the grant of a cancelled request.
-    fn return_unused(&mut self, now: Time, number: usize, spell: WaitId, out: &mut Effects<'_, Self>) {
+    fn return_unused(&mut self, now: Time, number: usize, wait_id: WaitId, out: &mut Effects<'_, Self>) {
         let (who, Some(to)) = (self.me(), self.config.resources.get(number).copied()) else { return };
         out.note("LK-4", format_args!("{who} has cancelled its request for {to}"));
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to, spell }, out);
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to, wait_id }, out);
     }
 
     /// LK-5.
     fn release(&mut self, now: Time, resource: Agent, out: &mut Effects<'_, Self>) {
         let who = self.me();
-        let (Some(spell), Some(number)) = (self.process.has.remove(&resource), self.index_of(resource)) else {
+        let (Some(wait_id), Some(number)) = (self.process.has.remove(&resource), self.index_of(resource)) else {
             return out.emit(Event::Refused(Refusal::NotAwaited));
         };
         out.note("LK-5", format_args!("{who} releases {resource}"));
-        out.emit(Event::Answers { who, to: resource, spell });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: resource, spell }, out);
+        out.emit(Event::Answers { who, to: resource, wait_id });
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: resource, wait_id }, out);
         self.pass_lock(now, number, Input::Command(mutex::Command::Release), out);
     }
 
     /// LK-6.
     fn cancel(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let Some(need) = self.process.need.take() else { return };
-        let (who, spell) = (self.me(), self.process.spells);
+        let (who, wait_id) = (self.me(), self.process.latest_wait);
         out.note("LK-6", format_args!("{who} cancels its wait"));
-        out.emit(Event::GaveUp { who, spell });
+        out.emit(Event::GaveUp { who, wait_id });
         for resource in need {
             let Some(number) = self.index_of(resource) else { continue };
             if resource.site == self.config.me {
@@ -328,15 +332,15 @@ impl<D: Detector> Locks<D> {
         let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
             return;
         };
-        let Some(spell) = lock.asked.remove(&by) else { return };
+        let Some(wait_id) = lock.asked.remove(&by) else { return };
         let by = Agent::process(by, 0);
         out.note("LK-6", format_args!("{by} no longer waits for {who}"));
         out.emit(Event::Withdrawn { who, by });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: by, spell }, out);
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: by, wait_id }, out);
     }
 
     fn on_message(&mut self, now: Time, from: NodeId, message: LockMessage, out: &mut Effects<'_, Self>) {
-        let LockMessage { lock, spell, message, resource } = message;
+        let LockMessage { lock, wait_id, message, resource } = message;
         let number = usize::from(lock);
         if self.config.resources.get(number) != Some(&resource) {
             return out.note("LK-2", format_args!("ignores a message about {resource}, which does not exist"));
@@ -354,7 +358,7 @@ impl<D: Detector> Locks<D> {
         }
         let granted = match &message {
             central::Message::Request { .. } => {
-                self.on_request(now, number, from, spell, out);
+                self.on_request(now, number, from, wait_id, out);
                 None
             }
             central::Message::Release { .. } => {
@@ -365,8 +369,8 @@ impl<D: Detector> Locks<D> {
             central::Message::Denied { .. } => None,
         };
         let has_entered = self.pass_lock(now, number, Input::Message { from, message }, out);
-        if let Some(spell) = granted.filter(|_| !has_entered) {
-            self.return_unused(now, number, spell, out);
+        if let Some(wait_id) = granted.filter(|_| !has_entered) {
+            self.return_unused(now, number, wait_id, out);
         }
     }
 
@@ -376,15 +380,15 @@ impl<D: Detector> Locks<D> {
         else {
             return false;
         };
-        let spell = self.process.spells;
+        let wait_id = self.process.latest_wait;
         let before = lock.lock.holder();
         let number_sent = u16::try_from(number).unwrap_or(u16::MAX);
-        let wrap = |message| Message::Lock(LockMessage { lock: number_sent, spell, message, resource });
+        let wrap = |message| Message::Lock(LockMessage { lock: number_sent, wait_id, message, resource });
         let timer = |timer| Timer::Lock(number_sent, timer);
         let events = adapt::pass_with(&mut lock.lock, now, input, (wrap, timer), out);
         let held = self.on_holder_change(now, number, before, out);
         let entry = events.into_iter().find_map(|event| match event {
-            mutex::Event::Entered { fence, .. } => Some(Entry { number, spell: WaitId(fence.counter) }),
+            mutex::Event::Entered { fence, .. } => Some(Entry { number, wait_id: WaitId(fence.counter) }),
             mutex::Event::Extended { .. }
             | mutex::Event::Lost
             | mutex::Event::Left
@@ -419,7 +423,7 @@ impl<D: Detector> Locks<D> {
 struct Entry {
     number: usize,
     /// The number of the resource's wait for its new holder.
-    spell: WaitId,
+    wait_id: WaitId,
 }
 
 impl<D: Detector> Protocol for Locks<D> {

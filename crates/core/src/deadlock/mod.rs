@@ -3,7 +3,7 @@
 //! A process that waits for others releases nothing meanwhile. If they wait for it in turn, none of
 //! them ever continues. [`Graph`] is the complete wait-for graph at an instant, which no single
 //! process sees. A **detector** is the part of a node that finds deadlocks without it. It is a
-//! [`Protocol`](crate::Protocol) whose commands are [`Fact`]s, which the host of the waiting
+//! [`Protocol`](crate::Protocol) whose commands are [`WaitEvent`]s, which the host of the waiting
 //! processes gives it, and whose events are [`Finding`]s. There are two hosts: [`Requests`], in
 //! which processes ask each other, and [`Locks`], in which they ask for resources, each with its
 //! own coordinator. Both take the same [`Command`]s and emit the same [`Event`]s, so that one
@@ -112,7 +112,7 @@ pub enum Event {
     Waits {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: WaitId,
+        wait_id: WaitId,
         need: Need<Agent>,
     },
     /// An agent learns that another one waits for it. The number is that of the waiter's wait.
@@ -120,26 +120,26 @@ pub enum Event {
         who: Agent,
         by: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: WaitId,
+        wait_id: WaitId,
     },
     /// An agent has released what another one waits for. The number is that of the waiter's wait.
     Answers {
         who: Agent,
         to: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: WaitId,
+        wait_id: WaitId,
     },
     /// An agent has got what it waited for.
     Runs {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: WaitId,
+        wait_id: WaitId,
     },
     /// An agent has cancelled its wait, without having got what it waited for.
     GaveUp {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: WaitId,
+        wait_id: WaitId,
     },
     /// An agent is no longer waited for.
     Withdrawn { who: Agent, by: Agent },

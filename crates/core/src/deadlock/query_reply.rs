@@ -188,8 +188,8 @@ impl QueryReply {
 
     fn on_wait_event(&mut self, event: WaitEvent, out: &mut Effects<'_, Self>) {
         match event {
-            WaitEvent::Blocked { who, spell, need, stake } => {
-                self.site.block(Wait { who, spell, need, stake });
+            WaitEvent::Blocked { who, wait_id, need, abort_cost } => {
+                self.site.block(Wait { who, wait_id, need, abort_cost });
                 if self.config.patience == Duration::ZERO {
                     self.look(who, out);
                 } else {
@@ -289,7 +289,7 @@ impl QueryReply {
         if self.config.patience > Duration::ZERO {
             out.cancel_timer(who);
         }
-        let actions = self.resolution.on_unblocked(who, wait.spell, &self.site);
+        let actions = self.resolution.on_unblocked(who, wait.wait_id, &self.site);
         self.perform(actions, out);
     }
 

@@ -10,10 +10,10 @@ use core::fmt;
 pub struct Wait {
     pub who: Agent,
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-    pub spell: WaitId,
+    pub wait_id: WaitId,
     pub need: Need<Agent>,
     #[cfg_attr(feature = "serde", serde(rename = "stake"))]
-    pub stake: AbortCost,
+    pub abort_cost: AbortCost,
 }
 
 /// The report of a deadlock.
@@ -38,7 +38,7 @@ impl Report {
         for (wait, next) in waits.iter_mut().zip(next) {
             wait.need = Need::All([next].into());
         }
-        Self { by: by.who, during: by.spell, shape: Shape::Cycle, waits, victim: None }
+        Self { by: by.who, during: by.wait_id, shape: Shape::Cycle, waits, victim: None }
     }
 
     /// Returns the deadlocks among these waits, as found by the agent of `by`.
@@ -55,17 +55,17 @@ impl Report {
     fn from_deadlock(by: &Wait, deadlock: Deadlock<Agent>, waits: &[Wait]) -> Self {
         let known = |(who, need)| Some(Wait { need, ..waits.iter().find(|wait| wait.who == who)?.clone() });
         let waits = deadlock.waits.into_iter().filter_map(known).collect();
-        Self { by: by.who, during: by.spell, shape: deadlock.shape, waits, victim: None }
+        Self { by: by.who, during: by.wait_id, shape: deadlock.shape, waits, victim: None }
     }
 
     /// Returns the possible victims with their abort costs: processes, not resources.
     pub fn candidates(&self) -> impl Iterator<Item = (Agent, AbortCost)> + '_ {
-        self.waits.iter().filter(|wait| !wait.who.is_resource()).map(|wait| (wait.who, wait.stake))
+        self.waits.iter().filter(|wait| !wait.who.is_resource()).map(|wait| (wait.who, wait.abort_cost))
     }
 
     /// Returns the number of an agent's wait, if the agent is part of the deadlock.
     pub fn wait_id(&self, who: Agent) -> Option<WaitId> {
-        self.waits.iter().find(|wait| wait.who == who).map(|wait| wait.spell)
+        self.waits.iter().find(|wait| wait.who == who).map(|wait| wait.wait_id)
     }
 
     /// Returns the holder of a resource, if the resource is part of the deadlock.

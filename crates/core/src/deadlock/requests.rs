@@ -53,7 +53,7 @@ struct Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Process {
     /// The number of its latest wait.
-    spells: WaitId,
+    latest_wait: WaitId,
     need: Option<Need<Agent>>,
     /// The agents that wait for it, with the numbers of their waits.
     waiters: BTreeMap<Agent, WaitId>,
@@ -83,7 +83,7 @@ pub struct RequestHeader {
     pub to: Agent,
     /// The number of the wait, counted by the waiting agent.
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-    pub spell: WaitId,
+    pub wait_id: WaitId,
 }
 
 /// `P0→P1`.
@@ -174,17 +174,17 @@ impl<D: Detector> Requests<D> {
     /// them.
     fn ask(&mut self, now: Time, who: Agent, need: Need<Agent>, out: &mut Effects<'_, Self>) {
         let Some(process) = self.processes.get_mut(usize::from(who.number)) else { return };
-        process.spells = process.spells.next();
+        process.latest_wait = process.latest_wait.next();
         process.need = Some(need.clone());
         process.born.get_or_insert(now);
-        let spell = process.spells;
-        let stake = self.abort_cost(who);
+        let wait_id = process.latest_wait;
+        let abort_cost = self.abort_cost(who);
         out.note("RQ-1", format_args!("{who} asks {need}"));
-        out.emit(Event::Waits { who, spell, need: need.clone() });
+        out.emit(Event::Waits { who, wait_id, need: need.clone() });
         for to in need.on() {
-            self.send(now, Message::Request(RequestHeader { from: who, to: *to, spell }), *to, out);
+            self.send(now, Message::Request(RequestHeader { from: who, to: *to, wait_id }), *to, out);
         }
-        self.inform(now, WaitEvent::Blocked { who, spell, need, stake }, out);
+        self.inform(now, WaitEvent::Blocked { who, wait_id, need, abort_cost }, out);
     }
 
     /// Returns the cost of aborting a process. Each agent that waits for it counts as a lock that
@@ -197,30 +197,30 @@ impl<D: Detector> Requests<D> {
 
     /// RQ-2.
     fn on_request(&mut self, now: Time, header: RequestHeader, out: &mut Effects<'_, Self>) {
-        let RequestHeader { from, to, spell } = header;
+        let RequestHeader { from, to, wait_id } = header;
         let Some(process) = self.processes.get_mut(usize::from(to.number)) else { return };
-        process.waiters.insert(from, spell);
+        process.waiters.insert(from, wait_id);
         out.note("RQ-2", format_args!("{from} waits for {to}"));
-        out.emit(Event::Asked { who: to, by: from, spell });
-        self.inform(now, WaitEvent::BlockedOn { who: to, to: from, spell }, out);
+        out.emit(Event::Asked { who: to, by: from, wait_id });
+        self.inform(now, WaitEvent::BlockedOn { who: to, to: from, wait_id }, out);
     }
 
     /// RQ-3.
     fn answer(&mut self, now: Time, who: Agent, to: Agent, out: &mut Effects<'_, Self>) {
         let process = self.processes.get_mut(usize::from(who.number));
-        let Some(spell) = process.and_then(|process| process.waiters.remove(&to)) else {
+        let Some(wait_id) = process.and_then(|process| process.waiters.remove(&to)) else {
             return out.emit(Event::Refused(Refusal::NotAwaited));
         };
         out.note("RQ-3", format_args!("{who} answers {to}"));
-        out.emit(Event::Answers { who, to, spell });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to, spell }, out);
-        self.send(now, Message::Answer(RequestHeader { from: who, to, spell }), to, out);
+        out.emit(Event::Answers { who, to, wait_id });
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to, wait_id }, out);
+        self.send(now, Message::Answer(RequestHeader { from: who, to, wait_id }), to, out);
     }
 
     /// RQ-4.
     fn on_answer(&mut self, now: Time, header: RequestHeader, out: &mut Effects<'_, Self>) {
-        let RequestHeader { from, to, spell } = header;
-        let process = self.processes.get_mut(usize::from(to.number)).filter(|process| process.spells == spell);
+        let RequestHeader { from, to, wait_id } = header;
+        let process = self.processes.get_mut(usize::from(to.number)).filter(|process| process.latest_wait == wait_id);
         let Some(Process { need: Some(need), .. }) = process else {
             return out.note("RQ-4", format_args!("{to} no longer waits for it"));
         };
@@ -232,19 +232,21 @@ impl<D: Detector> Requests<D> {
         {
             on.retain(|agent| *agent != from);
             out.note("RQ-4", format_args!("{to} still waits for {need}"));
-            let stake = self.abort_cost(to);
-            return self.inform(now, WaitEvent::DependencyReleased { who: to, by: from, stake }, out);
+            let abort_cost = self.abort_cost(to);
+            return self.inform(now, WaitEvent::DependencyReleased { who: to, by: from, abort_cost }, out);
         }
         out.note("RQ-4", format_args!("{to} continues"));
         self.end_wait(now, to, Some(from), out);
-        out.emit(Event::Runs { who: to, spell });
+        out.emit(Event::Runs { who: to, wait_id });
     }
 
     /// RQ-5.
     fn cancel(&mut self, now: Time, who: Agent, out: &mut Effects<'_, Self>) {
-        let Some(spell) = self.processes.get(usize::from(who.number)).map(|process| process.spells) else { return };
+        let Some(wait_id) = self.processes.get(usize::from(who.number)).map(|process| process.latest_wait) else {
+            return;
+        };
         out.note("RQ-5", format_args!("{who} cancels its wait"));
-        out.emit(Event::GaveUp { who, spell });
+        out.emit(Event::GaveUp { who, wait_id });
         self.end_wait(now, who, None, out);
     }
 
@@ -252,24 +254,24 @@ impl<D: Detector> Requests<D> {
     fn end_wait(&mut self, now: Time, who: Agent, answered: Option<Agent>, out: &mut Effects<'_, Self>) {
         let Some(process) = self.processes.get_mut(usize::from(who.number)) else { return };
         let Some(need) = process.need.take() else { return };
-        let spell = process.spells;
+        let wait_id = process.latest_wait;
         for to in need.on().iter().filter(|to| Some(**to) != answered) {
-            self.send(now, Message::Withdraw(RequestHeader { from: who, to: *to, spell }), *to, out);
+            self.send(now, Message::Withdraw(RequestHeader { from: who, to: *to, wait_id }), *to, out);
         }
         self.inform(now, WaitEvent::Runs { who }, out);
     }
 
     /// RQ-6.
     fn on_withdrawal(&mut self, now: Time, header: RequestHeader, out: &mut Effects<'_, Self>) {
-        let RequestHeader { from, to, spell } = header;
+        let RequestHeader { from, to, wait_id } = header;
         let Some(process) = self.processes.get_mut(usize::from(to.number)) else { return };
-        if process.waiters.get(&from) != Some(&spell) {
+        if process.waiters.get(&from) != Some(&wait_id) {
             return out.note("RQ-6", format_args!("{to} has answered {from} already"));
         }
         process.waiters.remove(&from);
         out.note("RQ-6", format_args!("{from} no longer waits for {to}"));
         out.emit(Event::Withdrawn { who: to, by: from });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who: to, to: from, spell }, out);
+        self.inform(now, WaitEvent::NoLongerBlockedOn { who: to, to: from, wait_id }, out);
     }
 
     fn on_message(&mut self, now: Time, from: NodeId, message: Message<D::Message>, out: &mut Effects<'_, Self>) {

@@ -58,13 +58,13 @@ pub enum Ruling {
     Yielded {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: WaitId,
+        wait_id: WaitId,
     },
     /// To the finder of a deadlock: check again.
     Again {
         who: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
-        spell: WaitId,
+        wait_id: WaitId,
     },
 }
 
@@ -138,8 +138,8 @@ impl Resolution {
     }
 
     /// At the resolver: returns whether a victim has aborted this wait.
-    pub(super) fn is_aborted(&self, who: Agent, spell: WaitId) -> bool {
-        self.aborted.get(&who).is_some_and(|aborted| spell <= *aborted)
+    pub(super) fn is_aborted(&self, who: Agent, wait_id: WaitId) -> bool {
+        self.aborted.get(&who).is_some_and(|aborted| wait_id <= *aborted)
     }
 
     /// RS-1.
@@ -178,12 +178,12 @@ impl Resolution {
     }
 
     /// RS-5. An agent here no longer waits.
-    pub(super) fn on_unblocked(&mut self, who: Agent, spell: WaitId, site: &SiteState) -> Vec<Action> {
+    pub(super) fn on_unblocked(&mut self, who: Agent, wait_id: WaitId, site: &SiteState) -> Vec<Action> {
         let mut actions = Vec::new();
-        if self.victims.get(&who) == Some(&spell) {
+        if self.victims.get(&who) == Some(&wait_id) {
             self.victims.remove(&who);
             actions.push(Action::Note("RS-5", "confirms the abort of", who));
-            self.send(self.config.resolver, Ruling::Yielded { who, spell }, site, &mut actions);
+            self.send(self.config.resolver, Ruling::Yielded { who, wait_id }, site, &mut actions);
         }
         actions
     }
@@ -195,8 +195,8 @@ impl Resolution {
                 self.take_up_next(site, actions);
             }
             Ruling::Doom(report) => self.on_abort_request(report, site, actions),
-            Ruling::Yielded { who, spell } => self.on_aborted(who, spell, site, actions),
-            Ruling::Again { who, spell } => check_again(who, spell, site, actions),
+            Ruling::Yielded { who, wait_id } => self.on_aborted(who, wait_id, site, actions),
+            Ruling::Again { who, wait_id } => check_again(who, wait_id, site, actions),
         }
     }
 
@@ -205,7 +205,7 @@ impl Resolution {
         while self.current.is_none()
             && let Some(report) = self.queue.pop_front()
         {
-            if report.waits.iter().any(|wait| self.is_aborted(wait.who, wait.spell)) {
+            if report.waits.iter().any(|wait| self.is_aborted(wait.who, wait.wait_id)) {
                 actions.push(Action::Note("RS-2", "dismisses a deadlock that is broken already, found by", report.by));
                 self.send_check_again(&report, site, actions);
                 continue;
@@ -226,23 +226,23 @@ impl Resolution {
 
     /// RS-4.
     fn on_abort_request(&mut self, report: Report, site: &SiteState, actions: &mut Vec<Action>) {
-        let Some((who, spell)) = report.victim.and_then(|who| Some((who, report.wait_id(who)?))) else { return };
-        if site.wait(who).is_none_or(|wait| wait.spell != spell) {
+        let Some((who, wait_id)) = report.victim.and_then(|who| Some((who, report.wait_id(who)?))) else { return };
+        if site.wait(who).is_none_or(|wait| wait.wait_id != wait_id) {
             actions.push(Action::Note("RS-4", "confirms at once that it no longer waits:", who));
-            return self.send(self.config.resolver, Ruling::Yielded { who, spell }, site, actions);
+            return self.send(self.config.resolver, Ruling::Yielded { who, wait_id }, site, actions);
         }
         actions.push(Action::Note("RS-4", "asks the process to abort:", who));
-        self.victims.insert(who, spell);
+        self.victims.insert(who, wait_id);
         actions.push(Action::Emit(Finding::Victim { who, report }));
     }
 
     /// RS-6.
-    fn on_aborted(&mut self, who: Agent, spell: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
-        let is_current = |report: &mut Report| report.victim == Some(who) && report.wait_id(who) == Some(spell);
+    fn on_aborted(&mut self, who: Agent, wait_id: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
+        let is_current = |report: &mut Report| report.victim == Some(who) && report.wait_id(who) == Some(wait_id);
         let Some(report) = self.current.take_if(is_current) else { return };
         actions.push(Action::Note("RS-6", "has resolved the deadlock by the abort of", who));
         let aborted = self.aborted.entry(who).or_default();
-        *aborted = spell.max(*aborted);
+        *aborted = wait_id.max(*aborted);
         if report.by != who {
             self.send_check_again(&report, site, actions);
         }
@@ -251,7 +251,7 @@ impl Resolution {
 
     fn send_check_again(&mut self, report: &Report, site: &SiteState, actions: &mut Vec<Action>) {
         let Report { by, during, .. } = *report;
-        self.send(by.site, Ruling::Again { who: by, spell: during }, site, actions);
+        self.send(by.site, Ruling::Again { who: by, wait_id: during }, site, actions);
     }
 
     /// Sends a message, or handles it directly if it is for this site.
@@ -283,8 +283,8 @@ pub(super) fn perform<P: Protocol<Event = Finding>>(
 }
 
 /// RS-7.
-fn check_again(who: Agent, spell: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
-    if site.wait(who).is_some_and(|wait| wait.spell == spell) {
+fn check_again(who: Agent, wait_id: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
+    if site.wait(who).is_some_and(|wait| wait.wait_id == wait_id) {
         actions.push(Action::Note("RS-7", "starts another check for", who));
         actions.push(Action::Look(who));
     }

@@ -18,9 +18,9 @@ impl SiteState {
 
     /// Records that one of the agents that `who` waits for has released, and the new cost of
     /// aborting `who`.
-    pub(super) fn release_dependency(&mut self, who: Agent, by: Agent, stake: AbortCost) {
+    pub(super) fn release_dependency(&mut self, who: Agent, by: Agent, abort_cost: AbortCost) {
         let Some(wait) = self.waits.get_mut(&who) else { return };
-        wait.stake = stake;
+        wait.abort_cost = abort_cost;
         if let Need::All(on) = &mut wait.need {
             on.retain(|agent| *agent != by);
         }
@@ -31,16 +31,16 @@ impl SiteState {
         self.waits.remove(&who)
     }
 
-    pub(super) fn add_waiter(&mut self, who: Agent, waiter: Agent, spell: WaitId) {
-        self.waiters.insert((who, waiter, spell));
+    pub(super) fn add_waiter(&mut self, who: Agent, waiter: Agent, wait_id: WaitId) {
+        self.waiters.insert((who, waiter, wait_id));
     }
 
-    pub(super) fn remove_waiter(&mut self, who: Agent, waiter: Agent, spell: WaitId) {
-        self.waiters.remove(&(who, waiter, spell));
+    pub(super) fn remove_waiter(&mut self, who: Agent, waiter: Agent, wait_id: WaitId) {
+        self.waiters.remove(&(who, waiter, wait_id));
     }
 
-    pub(super) fn has_waiter(&self, who: Agent, waiter: Agent, spell: WaitId) -> bool {
-        self.waiters.contains(&(who, waiter, spell))
+    pub(super) fn has_waiter(&self, who: Agent, waiter: Agent, wait_id: WaitId) -> bool {
+        self.waiters.contains(&(who, waiter, wait_id))
     }
 
     pub(super) fn wait(&self, who: Agent) -> Option<&Wait> {

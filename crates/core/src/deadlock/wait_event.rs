@@ -9,15 +9,15 @@ use crate::protocol::Protocol;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitEvent {
     /// An agent here begins to wait.
-    Blocked { who: Agent, spell: WaitId, need: Need<Agent>, stake: AbortCost },
+    Blocked { who: Agent, wait_id: WaitId, need: Need<Agent>, abort_cost: AbortCost },
     /// One of the agents it waits for has released it.
-    DependencyReleased { who: Agent, by: Agent, stake: AbortCost },
+    DependencyReleased { who: Agent, by: Agent, abort_cost: AbortCost },
     /// The agent no longer waits: it has got what it waited for, or has cancelled.
     Runs { who: Agent },
     /// The agent `to` waits for `who`, which is here. The number is that of the wait of `to`.
-    BlockedOn { who: Agent, to: Agent, spell: WaitId },
+    BlockedOn { who: Agent, to: Agent, wait_id: WaitId },
     /// The agent `to` no longer waits for `who`. The number is that of the wait of `to`.
-    NoLongerBlockedOn { who: Agent, to: Agent, spell: WaitId },
+    NoLongerBlockedOn { who: Agent, to: Agent, wait_id: WaitId },
     /// The agent starts a check whether it is part of a deadlock.
     Look { who: Agent },
 }

@@ -42,10 +42,10 @@ pub const FACTS: Facts = Facts::new(
         checkable: true,
     },
     Shape::Ring,
-    Cost { formula: "2n … n(n+1)/2+n", expected: book },
+    Cost { formula: "2n … n(n+1)/2+n", expected: expected_messages },
 );
 
-fn book(case: &Case) -> Option<ExpectedMessages> {
+fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let n = case.live as f64;
     match case.starting {
         Starting::Highest => Some(ExpectedMessages::exactly(Counts::WithAnnouncement, 2.0 * n)),

@@ -53,19 +53,22 @@ pub const FACTS: Facts = Facts::new(
         checkable: true,
     },
     Shape::Ring,
-    Cost { formula: "as chang-roberts, + (n−1)", expected: book },
+    Cost { formula: "as chang-roberts, + (n−1)", expected: expected_messages },
 );
 
 /// The leader sends its decision to every node of the group, dead ones included.
-fn book(case: &Case) -> Option<ExpectedMessages> {
-    let book = (chang_roberts::FACTS.cost.expected)(case)?;
+fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
+    let expected_messages = (chang_roberts::FACTS.cost.expected)(case)?;
     let peers = (case.live + case.dead).saturating_sub(1) as f64;
     let more = |messages: Option<f64>| messages.map(|messages| messages + peers);
-    match book.counts {
-        Counts::Election => Some(book),
-        Counts::WithAnnouncement => {
-            Some(ExpectedMessages { least: more(book.least), mean: more(book.mean), most: more(book.most), ..book })
-        }
+    match expected_messages.counts {
+        Counts::Election => Some(expected_messages),
+        Counts::WithAnnouncement => Some(ExpectedMessages {
+            least: more(expected_messages.least),
+            mean: more(expected_messages.mean),
+            most: more(expected_messages.most),
+            ..expected_messages
+        }),
     }
 }
 

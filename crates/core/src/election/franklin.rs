@@ -44,11 +44,11 @@ pub const FACTS: Facts = Facts {
             checkable: true,
         },
         Shape::Ring,
-        Cost { formula: "≤ 2n(⌊log₂ n⌋+1)", expected: book },
+        Cost { formula: "≤ 2n(⌊log₂ n⌋+1)", expected: expected_messages },
     )
 };
 
-fn book(case: &Case) -> Option<ExpectedMessages> {
+fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let n = case.live as f64;
     let rounds = f64::from(case.live.max(1).ilog2()) + 1.0;
     Some(match (case.starting, case.live) {

@@ -46,10 +46,10 @@ pub const FACTS: Facts = Facts::new(
         checkable: true,
     },
     Shape::Ring,
-    Cost { formula: "≤ 8n(1+⌈log₂ n⌉)", expected: book },
+    Cost { formula: "≤ 8n(1+⌈log₂ n⌉)", expected: expected_messages },
 );
 
-fn book(case: &Case) -> Option<ExpectedMessages> {
+fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let known = |least, mean, most| ExpectedMessages {
         counts: Counts::Election,
         least: Some(least),

@@ -48,11 +48,11 @@ pub const FACTS: Facts = Facts {
             checkable: true,
         },
         Shape::Ring,
-        Cost { formula: "≤ 2n⌊log₂ n⌋+n", expected: book },
+        Cost { formula: "≤ 2n⌊log₂ n⌋+n", expected: expected_messages },
     )
 };
 
-fn book(case: &Case) -> Option<ExpectedMessages> {
+fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let n = case.live as f64;
     let rounds = f64::from(case.live.max(1).ilog2());
     Some(match (case.starting, case.live) {

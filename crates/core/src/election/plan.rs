@@ -36,7 +36,7 @@ impl Plan {
             announce: Announce::default(),
             repair: Repair::default(),
             bully: BullyOptions::default(),
-            lease: LeaseTerms::usual(&bounds),
+            lease: LeaseTerms::default_for(&bounds),
             overlay: Overlay::new(size, 1, DEFAULT_ID_BITS.0, DEFAULT_ID_BITS.1),
             bounds,
             seed: 1,
@@ -88,7 +88,7 @@ pub struct LeaseTerms {
 
 impl LeaseTerms {
     /// The default: a lease of 20 round trips, and clocks that drift by at most one in a thousand.
-    pub fn usual(bounds: &Bounds) -> Self {
+    pub fn default_for(bounds: &Bounds) -> Self {
         Self { lease: bounds.round_trip().times(20), drift_ppm: 1_000 }
     }
 

@@ -11,11 +11,11 @@ use alloc::vec::Vec;
 pub struct Ring {
     size: usize,
     /// The positions, unless nodes are in the order of their numbers.
-    seats: Option<Arc<Seats>>,
+    seats: Option<Arc<Positions>>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Seats {
+struct Positions {
     order: Vec<NodeId>,
     places: Vec<u32>,
 }
@@ -34,7 +34,7 @@ impl Ring {
             let seat = places.get_mut(node.index()).filter(|seat| **seat == u32::MAX)?;
             *seat = place;
         }
-        Some(Self { size, seats: Some(Arc::new(Seats { order, places })) })
+        Some(Self { size, seats: Some(Arc::new(Positions { order, places })) })
     }
 
     /// Returns the number of nodes on the ring.

@@ -50,10 +50,10 @@ pub const FACTS: Facts = Facts::new(
         checkable: true,
     },
     Shape::Ring,
-    Cost { formula: "2n a starter", expected: book },
+    Cost { formula: "2n a starter", expected: expected_messages },
 );
 
-fn book(case: &Case) -> Option<ExpectedMessages> {
+fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let starters = match case.starting {
         Starting::One | Starting::Lowest | Starting::Highest => 1,
         Starting::Several(starters) => starters,

@@ -90,7 +90,7 @@ impl<M> Consent<M> {
         }
     }
 
-    pub(crate) const fn standing(&self) -> ClientState {
+    pub(crate) const fn client_state(&self) -> ClientState {
         match &self.phase {
             Phase::Idle => ClientState::Idle,
             Phase::Waiting(Waiting { claim: Claim { stamp, access }, patience, .. }) => {
@@ -121,7 +121,7 @@ impl<M> Consent<M> {
         self.config.group.others(self.config.me)
     }
 
-    pub(crate) const fn understand(&self, command: Command) -> Intent {
+    pub(crate) const fn interpret(&self, command: Command) -> Intent {
         self.phase.interpret(command)
     }
 
@@ -282,7 +282,7 @@ macro_rules! one_of_many_in_views {
 
         impl $crate::mutex::ViewTransition for $algorithm {
             fn client_state(&self) -> $crate::mutex::ClientState {
-                self.consent.standing()
+                self.consent.client_state()
             }
 
             fn begin_view(&mut self, me: $crate::NodeId, start: &$crate::mutex::ViewStart) {

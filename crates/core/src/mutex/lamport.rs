@@ -292,7 +292,7 @@ impl OneOfMany for Lamport {
 
 impl ViewTransition for Lamport {
     fn client_state(&self) -> ClientState {
-        self.phase.standing_of(|Waiting { stamp, patience, .. }| ClientState::Waiting {
+        self.phase.client_state_with(|Waiting { stamp, patience, .. }| ClientState::Waiting {
             asked: stamp.clock,
             patience: *patience,
             access: Access::Exclusive,

@@ -73,7 +73,7 @@ impl<W, I> Phase<W, I> {
 
     /// Returns the client's state in an algorithm without shared access. `waiting` maps the data of
     /// a waiting request.
-    pub(super) fn standing_of(&self, waiting: impl FnOnce(&W) -> ClientState) -> ClientState {
+    pub(super) fn client_state_with(&self, waiting: impl FnOnce(&W) -> ClientState) -> ClientState {
         match self {
             Self::Idle => ClientState::Idle,
             Self::Waiting(request) => waiting(request),
@@ -85,7 +85,7 @@ impl<W, I> Phase<W, I> {
 impl Phase<Patience, ()> {
     /// Returns the client's state in an algorithm that knows neither the age of requests nor shared
     /// access.
-    pub const fn standing(&self) -> ClientState {
+    pub const fn client_state(&self) -> ClientState {
         match self {
             Self::Idle => ClientState::Idle,
             Self::Waiting(patience) => ClientState::waiting(*patience, Access::Exclusive),

@@ -442,11 +442,11 @@ a_schedule_finds! {
         1 cancel: cancelled
         2 acquire: RA-1 asks everyone with (1, 2); request → all
         1 acquire: RA-1 asks everyone with (2, 1); request → all
-        2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-        1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
+        2 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
+        1 receives request from 2: RA-2 lets (1, 2) pass; reply → 2
         1 acquire: refused: a request is already pending
-        1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
-        2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
+        1 receives reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
+        2 receives reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
     "#]]);
 
     a_schedule_finds_two_holders_where_clocks_alone_decide(Flaw::ClockOnly, expect![[r#"
@@ -454,21 +454,21 @@ a_schedule_finds! {
 
         2 acquire: RA-1 asks everyone with (1, 2); request → all
         1 acquire: RA-1 asks everyone with (1, 1); request → all
-        1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
-        2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-        2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
-        1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
+        1 receives request from 2: RA-2 lets (1, 2) pass; reply → 2
+        2 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
+        2 receives reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
+        1 receives reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
     "#]]);
 
     a_schedule_finds_two_holders_where_node_numbers_alone_decide(Flaw::NodeOnly, expect![[r#"
         1 enters while 2 is in the critical section
 
         2 acquire: RA-1 asks everyone with (1, 2); request → all
-        1 hears request from 2: RA-2 lets (1, 2) pass; reply → 2
+        1 receives request from 2: RA-2 lets (1, 2) pass; reply → 2
         1 acquire: RA-1 asks everyone with (3, 1); request → all
-        2 hears request from 1: RA-2 lets (3, 1) pass; reply → 1
-        2 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
-        1 hears reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
+        2 receives request from 1: RA-2 lets (3, 1) pass; reply → 1
+        2 receives reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
+        1 receives reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
     "#]]);
 
     a_schedule_finds_an_endless_wait_where_only_the_first_deferred_request_is_answered(Flaw::FirstOnly, expect![[r#"
@@ -477,24 +477,24 @@ a_schedule_finds! {
         3 acquire: RA-1 asks everyone with (1, 3); request → all
         4 acquire: RA-1 asks everyone with (1, 4); request → all
         1 acquire: RA-1 asks everyone with (1, 1); request → all
-        1 hears request from 3: RA-2 defers (1, 3)
-        2 hears request from 3: RA-2 lets (1, 3) pass; reply → 3
-        4 hears request from 3: RA-2 lets (1, 3) pass; reply → 3
-        1 hears request from 4: RA-2 defers (1, 4)
-        2 hears request from 4: RA-2 lets (1, 4) pass; reply → 4
-        3 hears request from 4: RA-2 defers (1, 4)
-        2 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-        3 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-        4 hears request from 1: RA-2 lets (1, 1) pass; reply → 1
-        3 hears reply from 2: nothing
-        3 hears reply from 4: nothing
-        4 hears reply from 2: nothing
-        1 hears reply from 2: nothing
-        1 hears reply from 3: nothing
-        1 hears reply from 4: RA-3 has every reply; ENTERS (fence 0.0)
+        1 receives request from 3: RA-2 defers (1, 3)
+        2 receives request from 3: RA-2 lets (1, 3) pass; reply → 3
+        4 receives request from 3: RA-2 lets (1, 3) pass; reply → 3
+        1 receives request from 4: RA-2 defers (1, 4)
+        2 receives request from 4: RA-2 lets (1, 4) pass; reply → 4
+        3 receives request from 4: RA-2 defers (1, 4)
+        2 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
+        3 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
+        4 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
+        3 receives reply from 2: nothing
+        3 receives reply from 4: nothing
+        4 receives reply from 2: nothing
+        1 receives reply from 2: nothing
+        1 receives reply from 3: nothing
+        1 receives reply from 4: RA-3 has every reply; ENTERS (fence 0.0)
         1 release: LEAVES; RA-4 lets 3 pass at last; reply → 3
-        3 hears reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
+        3 receives reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
         3 release: LEAVES; RA-4 lets 4 pass at last; reply → 4
-        4 hears reply from 3: nothing
+        4 receives reply from 3: nothing
     "#]]);
 }

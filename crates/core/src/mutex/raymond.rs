@@ -376,7 +376,7 @@ impl OneOfMany for Raymond {
 
 impl ViewTransition for Raymond {
     fn client_state(&self) -> ClientState {
-        self.phase.standing()
+        self.phase.client_state()
     }
 
     /// Every view has its own tree and token, and every node knows the direction to it: to the node

@@ -106,7 +106,7 @@ impl Protocol for ReadersWriters {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.consent.understand(command) {
+            Input::Command(command) => match self.consent.interpret(command) {
                 Intent::Enter(patience, access) => self.request(patience, access, out),
                 Intent::Release => self.end("RW-4", Event::Left, out),
                 Intent::Cancel => self.end("RW-5", Event::Cancelled, out),

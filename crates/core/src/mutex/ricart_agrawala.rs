@@ -136,7 +136,7 @@ impl Protocol for RicartAgrawala {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.consent.understand(command) {
+            Input::Command(command) => match self.consent.interpret(command) {
                 Intent::Enter(patience, _) => self.request(patience, out),
                 Intent::Release => self.end("RA-4", Event::Left, out),
                 Intent::Cancel => self.end("RA-5", Event::Cancelled, out),

@@ -175,7 +175,7 @@ impl Protocol for RicartAgrawalaImplicit {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.consent.understand(command) {
+            Input::Command(command) => match self.consent.interpret(command) {
                 Intent::Enter(patience, _) => self.request(patience, out),
                 Intent::Release => self.end("RI-5", Event::Left, out),
                 Intent::Cancel => self.end("RI-6", Event::Cancelled, out),

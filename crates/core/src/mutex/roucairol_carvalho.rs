@@ -100,7 +100,7 @@ impl Protocol for RoucairolCarvalho {
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
-            Input::Command(command) => match self.consent.understand(command) {
+            Input::Command(command) => match self.consent.interpret(command) {
                 Intent::Enter(patience, _) => self.request(patience, out),
                 Intent::Release => self.end("RC-6", Event::Left, out),
                 Intent::Cancel => self.end("RC-7", Event::Cancelled, out),
@@ -238,7 +238,7 @@ consent::one_of_many!(RoucairolCarvalho);
 
 impl ViewTransition for RoucairolCarvalho {
     fn client_state(&self) -> ClientState {
-        self.consent.standing()
+        self.consent.client_state()
     }
 
     /// No node has a permission in a new view: a permission of an older view may have been lost

@@ -335,7 +335,7 @@ impl OneOfMany for TokenRequest {
 
 impl ViewTransition for TokenRequest {
     fn client_state(&self) -> ClientState {
-        self.phase.standing()
+        self.phase.client_state()
     }
 
     /// Every view has a token of its own: at the node in the critical section, else at the lowest

@@ -438,7 +438,7 @@ impl OneOfMany for TokenRing {
 
 impl ViewTransition for TokenRing {
     fn client_state(&self) -> ClientState {
-        self.phase.standing()
+        self.phase.client_state()
     }
 
     /// Every view has a ring and a token of its own. The token of a node in the critical section is

@@ -32,7 +32,7 @@ pub(super) struct Commander {
 impl Clients for Commanders {
     type Command = Command;
     type Event = Event;
-    type User = Commander;
+    type Client = Commander;
 
     fn initial(&self, _node: NodeId) -> Commander {
         Commander { ordered: false, leader: None, attacked: None }

@@ -38,7 +38,7 @@ mod war;
 
 pub use message::{Command, Event, Message, Strength, Timer};
 pub use timeline::{Entry, Timeline, What};
-pub use war::{ArmiesError, Breach, Judged, Outcome, War, check, simulate};
+pub use war::{ArmiesError, Judged, Outcome, Violation, War, check, simulate};
 
 use quorate_core::about::Profile;
 use quorate_core::{Duration, Effects, Fixed, Input, NodeId, Protocol, Span, Time};

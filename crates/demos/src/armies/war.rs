@@ -114,11 +114,11 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub name: &'static str,
-    pub breach: Option<Breach>,
+    pub breach: Option<Violation>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Breach {
+pub struct Violation {
     pub timeline: Timeline,
     pub steps: usize,
 }
@@ -129,7 +129,7 @@ impl Outcome {
         self.complete && self.breach().is_none()
     }
 
-    pub fn breach(&self) -> Option<&Breach> {
+    pub fn breach(&self) -> Option<&Violation> {
         self.verdicts.iter().find_map(|judged| judged.breach.as_ref())
     }
 }
@@ -183,7 +183,7 @@ fn run(war: &War, commanders: Commanders, setup: Setup, only: Option<&str>) -> R
         let breach = verdict
             .counterexample
             .as_ref()
-            .map(|example| Ok::<_, ArmiesError>(Breach { timeline: show(example)?, steps: example.len() }));
+            .map(|example| Ok::<_, ArmiesError>(Violation { timeline: show(example)?, steps: example.len() }));
         verdicts.push(Judged { name: verdict.name, breach: breach.transpose()? });
     }
     let Findings { states, .. } = findings;

@@ -80,7 +80,12 @@ fn money_is_lost_exactly_when_exclusion_is_violated() {
             };
             let statement = Statement::of(&terms, outcome.ending, ledger);
             let exclusion = outcome.verdicts.iter().find(|verdict| verdict.name == "exclusion").expect("exclusion");
-            assert_eq!(statement.lost > 0, exclusion.is_breach(), "{} with seed {seed}: {statement:?}", spec.algorithm);
+            assert_eq!(
+                statement.lost > 0,
+                exclusion.is_violated(),
+                "{} with seed {seed}: {statement:?}",
+                spec.algorithm
+            );
             assert_eq!(statement.balance + statement.lost, 7 + 500 * statement.made, "{} {seed}", spec.algorithm);
             assert_eq!(statement.history.iter().any(is_over), statement.lost > 0, "{} {seed}", spec.algorithm);
             losing += u64::from(statement.lost > 0);

@@ -2,7 +2,7 @@
 
 use super::{Shift, Terms};
 use quorate_core::{Bounds, Duration, NodeId};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Fault, Latency, Length, Offset, Ppm, SettingError, TimedFault};
 use serde::Serialize;
 
@@ -130,8 +130,8 @@ impl Scenario {
     }
 
     pub fn clocks(&self) -> Vec<NodeClock> {
-        let mut dice = Dice::new(self.seed, Stream::Faults);
-        let mut either_way = |most: u64| dice.below(2 * most + 1) as i64 - most as i64;
+        let mut rng = SeededRng::new(self.seed, Stream::Faults);
+        let mut either_way = |most: u64| rng.below(2 * most + 1) as i64 - most as i64;
         let clock = |index| NodeClock {
             node: NodeId::from_index(index),
             ahead: Shift::from_nanos(either_way(self.skew.nanos())),

@@ -30,7 +30,7 @@ pub use reporter::DetectorEvent;
 use observer::QualityObserver;
 use quorate_core::wrap::{Detector, Threshold, Watched};
 use quorate_core::{Duration, Group, NodeId, Time};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Chance, Fault, Latency, Length, SettingError, TimedFault, Unsynced};
 use quorate_journal::workload::ClientEvent;
 use quorate_journal::workload::{Plan, Workload};
@@ -114,12 +114,12 @@ impl Conditions {
     /// One crash in each equal part of the time, at an instant and of a node that the seed chooses.
     /// The first part has no crash, so that the detectors learn the pace.
     fn crashes(&self) -> Vec<TimedFault> {
-        let mut dice = Dice::new(self.seed, Stream::Faults);
+        let mut rng = SeededRng::new(self.seed, Stream::Faults);
         let part = self.length.nanos() / (self.crashes + 1);
         let slack = part.saturating_sub(self.period().times(DOWN + REST).nanos());
         let crash = |number: u64| {
-            let node = NodeId::from_index(dice.below(self.nodes as u64) as usize);
-            let at = Duration::from_nanos((part * number).saturating_add(dice.below(slack.max(1))));
+            let node = NodeId::from_index(rng.below(self.nodes as u64) as usize);
+            let at = Duration::from_nanos((part * number).saturating_add(rng.below(slack.max(1))));
             let fault = Fault::Crash { node, unsynced: Unsynced::Lost };
             TimedFault { fault, at, lasts: Some(self.period().times(DOWN)) }
         };

@@ -39,7 +39,7 @@ pub use trial::{Draws, Trial, simulate};
 
 use binomial::Odds;
 use quorate_core::Duration;
-use quorate_journal::dice::Dice;
+use quorate_journal::rng::SeededRng;
 use quorate_journal::settings::Length;
 
 /// Maximum number of replicas, which keeps the sum fast.
@@ -118,8 +118,8 @@ impl Forgetting {
 
     /// Draws whether a voter forgets. Integers only, so that a seed draws the same on every
     /// machine.
-    fn occurs(self, dice: &mut Dice) -> bool {
-        dice.below(self.lifetime.nanos()) < self.interval.nanos()
+    fn occurs(self, rng: &mut SeededRng) -> bool {
+        rng.below(self.lifetime.nanos()) < self.interval.nanos()
     }
 
     fn odds(self) -> Odds {

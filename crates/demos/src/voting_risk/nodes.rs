@@ -6,7 +6,7 @@ use super::{Ballot, Forgetting};
 use quorate_core::mutex::voting::{Asks, Voting};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Chance, Fault, Latency, TimedFault, Unsynced};
 use quorate_journal::workload::ClientEvent;
 use quorate_journal::workload::{Plan, Workload};
@@ -24,19 +24,19 @@ const MESSAGE: Duration = Duration::from_millis(1);
 pub struct Nodes {
     ballot: Ballot,
     forgetting: Forgetting,
-    dice: Dice,
+    rng: SeededRng,
 }
 
 impl Nodes {
     pub fn new(ballot: Ballot, forgetting: Forgetting, seed: u64) -> Self {
-        Self { ballot, forgetting, dice: Dice::new(seed, Stream::Faults) }
+        Self { ballot, forgetting, rng: SeededRng::new(seed, Stream::Faults) }
     }
 }
 
 impl Trial for Nodes {
     fn violates(&mut self) -> bool {
         let voters = Group::of_size(self.ballot.replicas as usize);
-        let forgetful: Vec<_> = voters.iter().filter(|_| self.forgetting.occurs(&mut self.dice)).collect();
+        let forgetful: Vec<_> = voters.iter().filter(|_| self.forgetting.occurs(&mut self.rng)).collect();
         violates_exclusion(self.ballot, &forgetful)
     }
 }

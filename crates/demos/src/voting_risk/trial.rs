@@ -2,7 +2,7 @@
 //! votes.
 
 use super::{Ballot, Forgetting, Tally};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 
 pub trait Trial {
     /// Runs one trial: a node enters, voters forget at random, and a rival asks all voters. Returns
@@ -30,19 +30,19 @@ const PAUSE: u64 = 256;
 pub struct Draws {
     ballot: Ballot,
     forgetting: Forgetting,
-    dice: Dice,
+    rng: SeededRng,
 }
 
 impl Draws {
     pub fn new(ballot: Ballot, forgetting: Forgetting, seed: u64) -> Self {
-        Self { ballot, forgetting, dice: Dice::new(seed, Stream::Faults) }
+        Self { ballot, forgetting, rng: SeededRng::new(seed, Stream::Faults) }
     }
 }
 
 impl Trial for Draws {
     fn violates(&mut self) -> bool {
         let Ballot { replicas, majority } = self.ballot;
-        let forgot = (0..majority).filter(|_| self.forgetting.occurs(&mut self.dice)).count() as u64;
+        let forgot = (0..majority).filter(|_| self.forgetting.occurs(&mut self.rng)).count() as u64;
         // The rival gets the votes of all voters that never voted, and of all that forgot.
         (replicas - majority) + forgot >= majority
     }

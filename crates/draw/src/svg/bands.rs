@@ -118,7 +118,14 @@ fn view(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Annotation {
     let to = view_span.to.map_or(axis.right + 12.0, |place| axis.x_at(place)).max(from);
     let title = format!("{}, active from {} ms on", view_span.view, millis(scene.relative(view_span.from.time)));
     let kind = AnnotationKind::View(view_span.view.epoch().0.is_multiple_of(2));
-    Annotation { text: shortened(&words::escape_controls(&view_span.name()), 60), from, to: Some(to), kind, row: 0, title }
+    Annotation {
+        text: shortened(&words::escape_controls(&view_span.name()), 60),
+        from,
+        to: Some(to),
+        kind,
+        row: 0,
+        title,
+    }
 }
 
 /// Returns the right edge of the names.

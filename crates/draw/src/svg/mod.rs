@@ -22,7 +22,7 @@ mod trays;
 mod views;
 
 use crate::scene::Scene;
-use crate::sketch::Drawing;
+use crate::scene_builder::Drawing;
 use crate::style::Theme;
 
 /// Style and contents of a diagram.

@@ -79,7 +79,7 @@ fn faults_in_a_window() {
             end
             Note over n1,n3: 32.000 ms · cut 1 | 2,3 ends
             Note over n1,n3: 10 later journal lines
-    "#]].assert_eq(&draw(&scene(run.reliable(run.sketch("reliable", between(8, 32))))));
+    "#]].assert_eq(&draw(&scene(run.reliable(run.scene_builder("reliable", between(8, 32))))));
 }
 
 #[test]
@@ -149,13 +149,13 @@ fn a_reply_after_a_save_is_dotted() {
 fn runs_of_every_faulty_variant_are_accepted() {
     for seed in 1..4 {
         let run = MutexRun::of(3, 4, seed).duplicate("0.05").fault("pause 2 at 3ms for 4ms");
-        for sketch in run.fixtures(|| run.sketch("fixture", Window::default())) {
-            accepted(&scene(sketch));
+        for scene_builder in run.fixtures(|| run.scene_builder("fixture", Window::default())) {
+            accepted(&scene(scene_builder));
         }
     }
     let run = MutexRun::with_faults(5);
-    accepted(&scene(run.reliable(run.sketch("reliable", Window::default()))));
-    accepted(&scene(run.central(run.sketch("central", Window::default()))));
+    accepted(&scene(run.reliable(run.scene_builder("reliable", Window::default()))));
+    accepted(&scene(run.central(run.scene_builder("central", Window::default()))));
 }
 
 #[test]

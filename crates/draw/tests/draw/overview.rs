@@ -6,7 +6,7 @@ use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, propte
 use quorate_core::{Class, NodeId, Time};
 use quorate_draw::overview::{Bin, Overview, draw_text};
 use quorate_draw::scene::{Band, Place, Violation};
-use quorate_draw::sketch::{Options, SceneBuilder};
+use quorate_draw::scene_builder::{Options, SceneBuilder};
 use quorate_draw::{Drawing, Window, svg};
 use quorate_journal::moment::{Loss, Moment, ObservedEffect, ObservedInput, Observer};
 use quorate_journal::role::Role;
@@ -28,20 +28,20 @@ fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Option<(NodeI
     }
 }
 
-fn sketch(nodes: usize, window: Window) -> SceneBuilder<String, String> {
+fn scene_builder(nodes: usize, window: Window) -> SceneBuilder<String, String> {
     let options = Options { window, overview: true, ..Options::default() };
     SceneBuilder::new(&header(nodes), heading(nodes), roles, options)
 }
 
-fn finish(sketch: SceneBuilder<String, String>) -> Overview {
-    match sketch.finish() {
+fn finish(scene_builder: SceneBuilder<String, String>) -> Overview {
+    match scene_builder.finish() {
         Drawing::Overview(overview) => *overview,
         Drawing::Scene(_) => panic!("expected an overview, got a scene"),
     }
 }
 
 fn overview_of(nodes: usize, window: Window, actions: &[Action]) -> Overview {
-    finish(Script::new(sketch(nodes, window)).of(nodes).run(actions))
+    finish(Script::new(scene_builder(nodes, window)).of(nodes).run(actions))
 }
 
 fn text_of(overview: &Overview, columns: usize) -> String {
@@ -232,7 +232,7 @@ fn time_that_goes_back_ends_where_it_was_latest() {
 #[test]
 fn extreme_times_do_not_overflow() {
     for (one, other) in [(0, i64::MAX), (i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
-        let mut sketch = sketch(2, Window::default());
+        let mut scene_builder = scene_builder(2, Window::default());
         let [enters, leaves] = ["ENTERS", "LEAVES"].map(String::from);
         // The node is inside for the whole time and outside for the whole time, so often that the
         // sums exceed 64 bits.
@@ -240,10 +240,15 @@ fn extreme_times_do_not_overflow() {
         let outside = [(one, &enters), (one, &leaves), (other, &enters), (other, &leaves)];
         for (time, event) in (0..600).flat_map(|_| inside.into_iter().chain(outside)) {
             let (time, node) = (Time::from_nanos(time), node(1));
-            sketch.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Command(&"ask".into()) });
-            sketch.observe(&Moment::Effect { time, node, effect: ObservedEffect::Emit(event) });
+            scene_builder.observe(&Moment::Input {
+                time,
+                now: time,
+                node,
+                input: ObservedInput::Command(&"ask".into()),
+            });
+            scene_builder.observe(&Moment::Effect { time, node, effect: ObservedEffect::Emit(event) });
         }
-        let overview = finish(sketch);
+        let overview = finish(scene_builder);
         assert_eq!((overview.total.steps, overview.total.chosen), (3_600, 1_800));
         assert!(overview.bins.len() <= 480 && overview.to == Time::from_nanos(one.max(other)));
         for columns in [0, 32, 80, 400] {

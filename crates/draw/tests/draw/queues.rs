@@ -1,6 +1,6 @@
 //! Tests of hold-back queues in pictures: a held-back message is visible until it is delivered.
 
-use crate::common::{Action, any_script, between, check_layout, header, ms, parsed, scene_of, sketch};
+use crate::common::{Action, any_script, between, check_layout, header, ms, parsed, scene_builder, scene_of};
 use expect_test::{expect, expect_file};
 use proptest::prelude::proptest;
 use quorate_draw::scene::Queue;
@@ -182,7 +182,7 @@ fn a_journal_draws_the_same_picture() {
     lines.end(None);
     lines.pour(&mut bytes).unwrap();
     assert!(String::from_utf8_lossy(&bytes).contains(r#""kind":"data","label":"1#1 (1,0,0)","#));
-    let mut read = sketch(3, Window::default());
+    let mut read = scene_builder(3, Window::default());
     Journal::open(&bytes[..]).unwrap().show_all::<String, String>(&mut read).unwrap();
     let options = svg::Options::default();
     let drawn = scene_of(3, Window::default(), &example());

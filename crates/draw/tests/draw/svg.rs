@@ -4,7 +4,7 @@ use crate::common::{check_layout, parsed};
 use quorate_core::{NodeId, Time};
 use quorate_draw::Window;
 use quorate_draw::scene::{Arrow, Head, Heading, Scene, Step, Tail, Violation};
-use quorate_draw::sketch::{Drawing, Options, SceneBuilder};
+use quorate_draw::scene_builder::{Drawing, Options, SceneBuilder};
 use quorate_draw::style::Theme;
 use quorate_draw::svg::{self, Clocks, Notes};
 use quorate_journal::moment::Moment;
@@ -20,9 +20,9 @@ fn drawn<F: FamilyLab>(spec: &Spec<F>, options: Options) -> Drawing {
     let header = experiment::header(spec).unwrap();
     let roles = F::ROLES.iter().map(|(role, words)| (*role, (*words).to_owned())).collect();
     let heading = Heading { algorithm: spec.algorithm.to_string(), nodes: spec.nodes, roles, ..Heading::default() };
-    let sketch = SceneBuilder::<F::Command, F::Event>::new(&header, heading, F::role_after, options);
-    let (_, sketch) = experiment::run_with(spec, std::io::sink(), sketch).unwrap();
-    sketch.finish()
+    let scene_builder = SceneBuilder::<F::Command, F::Event>::new(&header, heading, F::role_after, options);
+    let (_, scene_builder) = experiment::run_with(spec, std::io::sink(), scene_builder).unwrap();
+    scene_builder.finish()
 }
 
 fn scene(drawing: &Drawing) -> &Scene {
@@ -259,9 +259,9 @@ fn read(journal: &str, name: &str) -> Drawing {
     let mut journal = Journal::open(journal.as_bytes()).unwrap();
     let header = journal.header().clone();
     let heading = Heading { algorithm: name.to_owned(), nodes: 2, detail: name.to_owned(), ..Heading::default() };
-    let mut sketch = SceneBuilder::<Value, Value>::new(&header, heading, no_roles, Options::default());
-    journal.show_all(&mut sketch).unwrap();
-    sketch.finish()
+    let mut scene_builder = SceneBuilder::<Value, Value>::new(&header, heading, no_roles, Options::default());
+    journal.show_all(&mut scene_builder).unwrap();
+    scene_builder.finish()
 }
 
 /// A journal is untrusted input.
@@ -303,13 +303,13 @@ fn an_empty_run_can_be_drawn() {
     let header = experiment::header(&Spec::<Mutex>::named("central").unwrap()).unwrap();
     for nodes in [0, 1] {
         let header = quorate_journal::record::Header { nodes, ..header.clone() };
-        let sketch = SceneBuilder::<quorate_core::mutex::Command, quorate_core::mutex::Event>::new(
+        let scene_builder = SceneBuilder::<quorate_core::mutex::Command, quorate_core::mutex::Event>::new(
             &header,
             Heading { algorithm: "central".into(), nodes, ..Heading::default() },
             Mutex::role_after,
             Options::default(),
         );
-        check_layout(&svg::draw(&sketch.finish(), &svg::Options::default()), "an empty run");
+        check_layout(&svg::draw(&scene_builder.finish(), &svg::Options::default()), "an empty run");
     }
 }
 

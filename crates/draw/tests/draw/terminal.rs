@@ -95,7 +95,7 @@ fn on_a_narrow_terminal_texts_are_truncated() {
 fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
     let run = MutexRun::with_faults(5);
     check(
-        &scene(run.reliable(run.sketch("reliable", Window::default()))),
+        &scene(run.reliable(run.scene_builder("reliable", Window::default()))),
         110,
         expect![[r#"
             reliable · 3 nodes · seed 5
@@ -162,7 +162,7 @@ fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
 fn a_window_reports_lines_before_and_after_it() {
     let run = MutexRun::with_faults(5);
     check(
-        &scene(run.reliable(run.sketch("reliable", between(10, 34)))),
+        &scene(run.reliable(run.scene_builder("reliable", between(10, 34)))),
         100,
         expect![[r#"
             reliable · 3 nodes · seed 5
@@ -429,7 +429,7 @@ fn an_empty_scene_can_be_drawn() {
 #[test]
 fn colours_change_nothing_but_the_colour() {
     let run = MutexRun::with_faults(5);
-    let scene = scene(run.reliable(run.sketch("reliable", Window::default())));
+    let scene = scene(run.reliable(run.scene_builder("reliable", Window::default())));
     let options = Options { width: Some(100) };
     // Private-use characters, which no journal of this test contains.
     let paint = |ink: TextStyle, text: &str| format!("\u{e000}{ink:?}\u{e001}{text}\u{e002}");

@@ -52,7 +52,7 @@ impl<P: Protocol> Address<P> {
         self.send(Incoming::Stop);
     }
 
-    /// Returns a callback for a [`Scribe`](quorate_store::Scribe) that passes its reports to the
+    /// Returns a callback for a [`DiskWriter`](quorate_store::Scribe) that passes its reports to the
     /// node.
     pub fn reporter(&self) -> impl FnMut(Report) + Send + 'static
     where

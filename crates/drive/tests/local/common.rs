@@ -72,8 +72,8 @@ impl Cluster {
         let (store, durable, recovery) = Store::<Durable, F>::open_in(files, folder, owner(me), SEGMENTS)?;
         let patience =
             RetryDelays { first: std::time::Duration::from_millis(5), longest: std::time::Duration::from_millis(50) };
-        let scribe = DiskWriter::start(store, 1 << 10, patience, address.reporter())?;
-        let (disk, peers) = (Disk::Scribe(scribe), self.addresses.clone());
+        let disk_writer = DiskWriter::start(store, 1 << 10, patience, address.reporter())?;
+        let (disk, peers) = (Disk::Writer(disk_writer), self.addresses.clone());
         let setup = Start { me, durable, incarnation: recovery.incarnation, disk, peers };
         Ok(start(setup, (address, mailbox), move || Replica::new(me, settings), on_events).unwrap())
     }

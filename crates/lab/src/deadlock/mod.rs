@@ -42,7 +42,7 @@ const FAULT_WINDOW: u64 = 100;
 const WORDS: &[&str] = &["ask", "answer", "give-up", "look"];
 
 impl RunFamily for Deadlock {
-    type Users = Processes;
+    type Clients = Processes;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
@@ -64,7 +64,7 @@ impl RunFamily for Deadlock {
         spec.with_links(move |me| if has_no_resources { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
     }
 
-    fn users(spec: &Spec<Self>) -> Processes {
+    fn clients(spec: &Spec<Self>) -> Processes {
         match &spec.script {
             Some(script) if !script.commands.is_empty() => {
                 Processes::scripted(script.commands.clone(), |text, node| {
@@ -85,9 +85,9 @@ impl RunFamily for Deadlock {
 
     /// A detector that starts after a delay gets that delay at the end of the run.
     fn limits(spec: &Spec<Self>) -> Limits {
-        let usual = spec.usual_limits();
+        let defaults = spec.default_limits();
         let look = plan(spec).patience.times(2);
-        Limits { settle: usual.settle + look, patience: usual.patience + look, ..usual }
+        Limits { settle: defaults.settle + look, patience: defaults.patience + look, ..defaults }
     }
 
     fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
@@ -140,8 +140,8 @@ impl ScriptFamily for Deadlock {
     }
 
     fn scripted(settings: &Settings) -> Settings {
-        let usual = Settings::default();
-        Settings { rounds: usual.rounds, fan_out: usual.fan_out, share: usual.share, ..settings.clone() }
+        let defaults = Settings::default();
+        Settings { rounds: defaults.rounds, fan_out: defaults.fan_out, share: defaults.share, ..settings.clone() }
     }
 
     fn smaller(own: &Settings) -> Vec<Settings> {
@@ -152,19 +152,19 @@ impl ScriptFamily for Deadlock {
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
-        let usual = Settings::default();
+        let defaults = Settings::default();
         let settings = &spec.settings;
         let priorities: Vec<_> = settings.priorities.iter().map(ToString::to_string).collect();
         // A script determines the requests and their times.
         let is_scripted = spec.is_scripted();
         let mut flags = Flags::default();
         flags.given(FlagPosition::Front, "processes", settings.processes);
-        flags.unless(settings.resources == usual.resources, FlagPosition::Front, "resources", settings.resources);
-        flags.unless(is_scripted || settings.rounds == usual.rounds, FlagPosition::Front, "asks", settings.rounds);
-        flags.unless(settings.fan_out == usual.fan_out, FlagPosition::Front, "fan-out", settings.fan_out);
+        flags.unless(settings.resources == defaults.resources, FlagPosition::Front, "resources", settings.resources);
+        flags.unless(is_scripted || settings.rounds == defaults.rounds, FlagPosition::Front, "asks", settings.rounds);
+        flags.unless(settings.fan_out == defaults.fan_out, FlagPosition::Front, "fan-out", settings.fan_out);
         flags.given(FlagPosition::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
         flags.unless(settings.taking == Taking::AnyOrder, FlagPosition::Front, "taking", word(&settings.taking));
-        flags.unless(is_scripted || settings.share == usual.share, FlagPosition::Front, "share", settings.share);
+        flags.unless(is_scripted || settings.share == defaults.share, FlagPosition::Front, "share", settings.share);
         flags.given(FlagPosition::Front, "victim", settings.victim);
         flags.unless(priorities.is_empty(), FlagPosition::Front, "priorities", priorities.join(","));
         flags.given(FlagPosition::Times, "asks-after", settings.think.filter(|_| !is_scripted));

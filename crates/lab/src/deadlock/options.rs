@@ -60,20 +60,20 @@ const TAKING: [(&str, Taking); 3] =
     [("any-order", Taking::AnyOrder), ("in-order", Taking::InOrder), ("at-once", Taking::AtOnce)];
 
 impl DeadlockArgs {
-    pub(crate) fn changed(&self, usual: Settings) -> Settings {
+    pub(crate) fn changed(&self, defaults: Settings) -> Settings {
         Settings {
-            processes: self.processes.or(usual.processes),
-            resources: self.resources.unwrap_or(usual.resources),
-            rounds: self.asks.unwrap_or(usual.rounds),
-            fan_out: self.fan_out.unwrap_or(usual.fan_out),
-            asking: self.waits_for.or(usual.asking),
-            taking: self.taking.unwrap_or(usual.taking),
-            share: self.share.unwrap_or(usual.share),
-            think: self.asks_after.or(usual.think),
-            hold: self.lets_go_after.or(usual.hold),
-            victim: self.victim.or(usual.victim),
-            priorities: if self.priorities.is_empty() { usual.priorities } else { self.priorities.clone() },
-            patience: self.looks_after.or(usual.patience),
+            processes: self.processes.or(defaults.processes),
+            resources: self.resources.unwrap_or(defaults.resources),
+            rounds: self.asks.unwrap_or(defaults.rounds),
+            fan_out: self.fan_out.unwrap_or(defaults.fan_out),
+            asking: self.waits_for.or(defaults.asking),
+            taking: self.taking.unwrap_or(defaults.taking),
+            share: self.share.unwrap_or(defaults.share),
+            think: self.asks_after.or(defaults.think),
+            hold: self.lets_go_after.or(defaults.hold),
+            victim: self.victim.or(defaults.victim),
+            priorities: if self.priorities.is_empty() { defaults.priorities } else { self.priorities.clone() },
+            patience: self.looks_after.or(defaults.patience),
         }
     }
 
@@ -104,8 +104,8 @@ impl Options for DeadlockArgs {
 impl OptionsFamily for Deadlock {
     type Args = DeadlockArgs;
 
-    fn with_options(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
-        Ok(args.deadlock.changed(usual))
+    fn with_options(defaults: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
+        Ok(args.deadlock.changed(defaults))
     }
 
     fn for_manual_use(settings: &mut Settings) {

@@ -12,17 +12,17 @@ pub(super) fn stress_specs(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>>
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };
     let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
-    let usual = Settings::default();
+    let defaults = Settings::default();
     let one_request = |nodes, processes, fan_out, share| {
-        let settings = Settings { processes: Some(processes), fan_out, share, ..usual.clone() };
+        let settings = Settings { processes: Some(processes), fan_out, share, ..defaults.clone() };
         Spec { nodes, latency: wide, settings, ..Spec::new(entry) }
     };
     let busy = |nodes, rounds, victim| {
-        let settings = Settings { rounds, victim: Some(victim), share: 80, ..usual.clone() };
+        let settings = Settings { rounds, victim: Some(victim), share: 80, ..defaults.clone() };
         Spec { nodes, latency: tail, settings, ..Spec::new(entry) }
     };
     let taking = |nodes, resources, taking, victim| {
-        let settings = Settings { resources, taking, victim, rounds: 3, ..usual.clone() };
+        let settings = Settings { resources, taking, victim, rounds: 3, ..defaults.clone() };
         Spec { nodes, latency: wide, settings, ..Spec::new(entry) }
     };
     let mut all = vec![

@@ -53,8 +53,8 @@ impl ComparedFamily for Election {
         }
         let mut surveys = Vec::new();
         for entry in asked.contenders::<Self>(|entry| entry.facts.splits != Splits::ByDesign)? {
-            let usual = if entry.facts.shape == Shape::Bully { BULLY_STARTS } else { USUAL_STARTS };
-            let starts = if given.is_empty() { usual.to_vec() } else { given.clone() };
+            let defaults = if entry.facts.shape == Shape::Bully { BULLY_STARTS } else { USUAL_STARTS };
+            let starts = if given.is_empty() { defaults.to_vec() } else { given.clone() };
             for nodes in sizes.iter().copied() {
                 surveys.extend(starts.iter().map(|start| Survey { entry, nodes, start: *start, samples, seed }));
             }

@@ -37,7 +37,7 @@ pub(super) fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Election>>
 
 fn cases() -> [StressCase; 8] {
     let millis = Duration::from_millis;
-    let usual = StressCase {
+    let defaults = StressCase {
         nodes: 5,
         latency: Latency::Uniform { least: millis(1), most: millis(5) },
         bound: millis(5),
@@ -49,18 +49,18 @@ fn cases() -> [StressCase; 8] {
         loss: 5,
         duplicate: 5,
     };
-    let hasty = StressCase { bound: millis(1), starters: Starters::Lowest, loss: 0, duplicate: 0, ..usual.clone() };
+    let hasty = StressCase { bound: millis(1), starters: Starters::Lowest, loss: 0, duplicate: 0, ..defaults.clone() };
     let tail = Latency::LongTail { median: millis(2) };
     [
-        StressCase { nodes: 3, faults: "crash=4,drift=3", loss: 0, duplicate: 0, ..usual.clone() },
-        StressCase { faults: "cut=4,deaf=4,drift=4", loss: 0, starters: Starters::Lowest, ..usual.clone() },
-        StressCase { nodes: 3, faults: "crash=2,full=2,disk=2,cut=1,drift=3", ..usual.clone() },
-        StressCase { nodes: 4, latency: tail, loss: 15, duplicate: 15, ..usual.clone() },
+        StressCase { nodes: 3, faults: "crash=4,drift=3", loss: 0, duplicate: 0, ..defaults.clone() },
+        StressCase { faults: "cut=4,deaf=4,drift=4", loss: 0, starters: Starters::Lowest, ..defaults.clone() },
+        StressCase { nodes: 3, faults: "crash=2,full=2,disk=2,cut=1,drift=3", ..defaults.clone() },
+        StressCase { nodes: 4, latency: tail, loss: 15, duplicate: 15, ..defaults.clone() },
         // Candidates with the shortest possible timeouts.
         StressCase { nodes: 3, lease: millis(60), faults: "pause=6,drift=6", ..hasty.clone() },
         StressCase { nodes: 3, lease: millis(400), faults: "crash=12,cut=4", ..hasty.clone() },
         StressCase { lease: millis(80), faults: "crash=3,pause=3,cut=3,deaf=3,drift=6", ..hasty },
-        usual,
+        defaults,
     ]
 }
 

@@ -111,7 +111,7 @@ const SETTLE: u64 = 20;
 const BEATS: u64 = 5;
 
 impl RunFamily for Election {
-    type Users = Campaigns;
+    type Clients = Campaigns;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
@@ -190,18 +190,18 @@ impl RunFamily for Election {
         Settings { crashes: 0, ..settings.clone() }
     }
 
-    fn users(spec: &Spec<Self>) -> Campaigns {
-        let users = match &spec.script {
+    fn clients(spec: &Spec<Self>) -> Campaigns {
+        let clients = match &spec.script {
             Some(script) if !script.commands.is_empty() => Campaigns::scripted(spec.nodes, script.commands.clone()),
             Some(_) | None => {
                 let Plan { ring, ranking, .. } = plan(spec);
                 Campaigns::new(spec.settings.starters.clone(), ring, ranking, notice(spec))
             }
         };
-        let users = if spec.settings.detector == Detector::Oracle { users } else { users.without_notices() };
+        let clients = if spec.settings.detector == Detector::Oracle { clients } else { clients.without_notices() };
         // The notice of the last fault is still in flight when the fault ends.
         let late = if Self::needs_crash_notices(spec) { notice(spec) } else { Duration::ZERO };
-        users.not_before(spec.faults_end().map(|end| end + late)).expecting(expected_of(&spec.algorithm))
+        clients.not_before(spec.faults_end().map(|end| end + late)).expecting(expected_of(&spec.algorithm))
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
@@ -217,15 +217,15 @@ impl RunFamily for Election {
     }
 
     fn limits(spec: &Spec<Self>) -> Limits {
-        let usual = spec.usual_limits();
+        let defaults = spec.default_limits();
         let faults_end = spec.faults_end().unwrap_or(Time::ZERO);
         let nodes = spec.nodes as u64;
-        let until = usual.until.or(Some(faults_end + spec.typical().times(PATIENCE.max(ROUNDS * nodes))));
+        let until = defaults.until.or(Some(faults_end + spec.typical().times(PATIENCE.max(ROUNDS * nodes))));
         let facts = spec.algorithm.facts;
         let has_checks = facts.shape == Shape::Groups && spec.is_calm();
         let is_restless = facts.leases || has_checks || spec.settings.detector.sends_heartbeats();
         let settle = if is_restless { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
-        Limits { until, settle: spec.typical().times(settle) + detector::period(spec).times(BEATS), ..usual }
+        Limits { until, settle: spec.typical().times(settle) + detector::period(spec).times(BEATS), ..defaults }
     }
 
     fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
@@ -260,17 +260,17 @@ impl ScriptFamily for Election {
 
     fn flags(spec: &Spec<Self>) -> Flags {
         let own = &spec.settings;
-        let usual = Settings::default();
+        let defaults = Settings::default();
         let mut flags = Flags::default();
         flags.unless(spec.is_scripted(), FlagPosition::Front, "starters", &own.starters);
-        flags.unless(own.order == usual.order, FlagPosition::Front, "order", &own.order);
-        flags.unless(own.attribute == usual.attribute, FlagPosition::Front, "attribute", &own.attribute);
-        flags.unless(own.prefer == usual.prefer, FlagPosition::Front, "prefer", word(&own.prefer));
-        flags.unless(own.announce == usual.announce, FlagPosition::Front, "announce", word(&own.announce));
-        flags.unless(own.repair == usual.repair, FlagPosition::Front, "repair", word(&own.repair));
+        flags.unless(own.order == defaults.order, FlagPosition::Front, "order", &own.order);
+        flags.unless(own.attribute == defaults.attribute, FlagPosition::Front, "attribute", &own.attribute);
+        flags.unless(own.prefer == defaults.prefer, FlagPosition::Front, "prefer", word(&own.prefer));
+        flags.unless(own.announce == defaults.announce, FlagPosition::Front, "announce", word(&own.announce));
+        flags.unless(own.repair == defaults.repair, FlagPosition::Front, "repair", word(&own.repair));
         flags.switch(own.tell_lower, FlagPosition::Front, "tell-lower");
         flags.switch(own.broadcast, FlagPosition::Front, "broadcast");
-        flags.unless(own.detector == usual.detector, FlagPosition::Front, "detector", word(&own.detector));
+        flags.unless(own.detector == defaults.detector, FlagPosition::Front, "detector", word(&own.detector));
         flags.given(FlagPosition::Times, "heartbeat", own.heartbeat);
         flags.given(FlagPosition::Times, "silence", own.silence);
         flags.given(FlagPosition::Times, "threshold", own.threshold);
@@ -333,25 +333,25 @@ fn notice(spec: &Spec<Election>) -> Duration {
 
 /// Rejects options that do not apply to the algorithm.
 fn reject_foreign_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabError> {
-    let usual = Settings::default();
+    let defaults = Settings::default();
     let facts = entry.facts;
     let (on_ring, bullies) = (facts.shape == Shape::Ring, facts.shape == Shape::Bully);
     let (has_regions, super_peers) = (facts.shape == Shape::Regions, "of super-peers");
     let (ring, bully, lease, rank) = ("on a ring", "like bully", "by leases", "that compare ranks");
     let ranks = facts.shape != Shape::Votes || facts.leases;
     let options = [
-        ("order", on_ring, settings.order == usual.order, ring),
-        ("attribute", ranks, settings.attribute == usual.attribute, rank),
-        ("prefer", ranks, settings.prefer == usual.prefer, rank),
-        ("announce", on_ring, settings.announce == usual.announce, ring),
-        ("repair", on_ring, settings.repair == usual.repair, ring),
-        ("tell-lower", bullies, settings.tell_lower == usual.tell_lower, bully),
-        ("broadcast", bullies, settings.broadcast == usual.broadcast, bully),
-        ("id-bits", has_regions, settings.id_bits == usual.id_bits, super_peers),
-        ("reserved-bits", has_regions, settings.reserved_bits == usual.reserved_bits, super_peers),
-        ("load-bound", has_regions, settings.load_bound == usual.load_bound, super_peers),
-        ("master-lease", facts.leases, settings.lease == usual.lease, lease),
-        ("master-drift-bound", facts.leases, settings.drift_ppm == usual.drift_ppm, lease),
+        ("order", on_ring, settings.order == defaults.order, ring),
+        ("attribute", ranks, settings.attribute == defaults.attribute, rank),
+        ("prefer", ranks, settings.prefer == defaults.prefer, rank),
+        ("announce", on_ring, settings.announce == defaults.announce, ring),
+        ("repair", on_ring, settings.repair == defaults.repair, ring),
+        ("tell-lower", bullies, settings.tell_lower == defaults.tell_lower, bully),
+        ("broadcast", bullies, settings.broadcast == defaults.broadcast, bully),
+        ("id-bits", has_regions, settings.id_bits == defaults.id_bits, super_peers),
+        ("reserved-bits", has_regions, settings.reserved_bits == defaults.reserved_bits, super_peers),
+        ("load-bound", has_regions, settings.load_bound == defaults.load_bound, super_peers),
+        ("master-lease", facts.leases, settings.lease == defaults.lease, lease),
+        ("master-drift-bound", facts.leases, settings.drift_ppm == defaults.drift_ppm, lease),
     ];
     let foreign = options.into_iter().find(|(_, is_own, is_usual, _)| !is_own && !is_usual);
     foreign.map_or(Ok(()), |(option, _, _, of)| {
@@ -364,7 +364,7 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
     let Settings { order, attribute, prefer, announce, repair, tell_lower, broadcast, lease, drift_ppm, .. } =
         &spec.settings;
     let bounds = spec.environment().bounds;
-    let usual = LeaseTerms::usual(&bounds);
+    let defaults = LeaseTerms::default_for(&bounds);
     Plan {
         ring: order.ring(spec.nodes, spec.seed).unwrap_or(Ring::of_size(spec.nodes)),
         ranking: attribute.ranking(spec.nodes, spec.seed, *prefer),
@@ -373,8 +373,8 @@ pub fn plan(spec: &Spec<Election>) -> Plan {
         repair: *repair,
         bully: BullyOptions { tell_lower: *tell_lower, broadcast: *broadcast },
         lease: LeaseTerms {
-            lease: lease.map_or(usual.lease, |Length(lease)| lease),
-            drift_ppm: drift_ppm.unwrap_or(usual.drift_ppm),
+            lease: lease.map_or(defaults.lease, |Length(lease)| lease),
+            drift_ppm: drift_ppm.unwrap_or(defaults.drift_ppm),
         },
         overlay: overlay(spec),
         seed: spec.seed,

@@ -104,28 +104,28 @@ impl Options for ElectionArgs {
 }
 
 impl ElectionArgs {
-    pub(crate) fn changed(&self, usual: Settings) -> Result<Settings, LabError> {
-        let detector = self.detector.unwrap_or(usual.detector);
+    pub(crate) fn changed(&self, defaults: Settings) -> Result<Settings, LabError> {
+        let detector = self.detector.unwrap_or(defaults.detector);
         self.check_detector(detector)?;
         Ok(Settings {
-            starters: self.starters.clone().unwrap_or(usual.starters),
-            order: self.order.clone().unwrap_or(usual.order),
-            attribute: self.attribute.clone().unwrap_or(usual.attribute),
-            prefer: self.prefer.unwrap_or(usual.prefer),
-            announce: self.announce.unwrap_or(usual.announce),
-            repair: self.repair.unwrap_or(usual.repair),
-            tell_lower: self.tell_lower || usual.tell_lower,
-            broadcast: self.broadcast || usual.broadcast,
-            lease: self.master_lease.or(usual.lease),
-            drift_ppm: self.master_drift_bound.map(|bound| bound.parts().unsigned_abs()).or(usual.drift_ppm),
-            crashes: self.upheaval.unwrap_or(usual.crashes),
+            starters: self.starters.clone().unwrap_or(defaults.starters),
+            order: self.order.clone().unwrap_or(defaults.order),
+            attribute: self.attribute.clone().unwrap_or(defaults.attribute),
+            prefer: self.prefer.unwrap_or(defaults.prefer),
+            announce: self.announce.unwrap_or(defaults.announce),
+            repair: self.repair.unwrap_or(defaults.repair),
+            tell_lower: self.tell_lower || defaults.tell_lower,
+            broadcast: self.broadcast || defaults.broadcast,
+            lease: self.master_lease.or(defaults.lease),
+            drift_ppm: self.master_drift_bound.map(|bound| bound.parts().unsigned_abs()).or(defaults.drift_ppm),
+            crashes: self.upheaval.unwrap_or(defaults.crashes),
             detector,
-            heartbeat: self.heartbeat.or(usual.heartbeat),
-            silence: self.silence.or(usual.silence),
-            threshold: self.threshold.or(usual.threshold),
-            id_bits: self.id_bits.or(usual.id_bits),
-            reserved_bits: self.reserved_bits.or(usual.reserved_bits),
-            load_bound: self.load_bound.or(usual.load_bound),
+            heartbeat: self.heartbeat.or(defaults.heartbeat),
+            silence: self.silence.or(defaults.silence),
+            threshold: self.threshold.or(defaults.threshold),
+            id_bits: self.id_bits.or(defaults.id_bits),
+            reserved_bits: self.reserved_bits.or(defaults.reserved_bits),
+            load_bound: self.load_bound.or(defaults.load_bound),
         })
     }
 
@@ -141,8 +141,8 @@ impl ElectionArgs {
 impl OptionsFamily for Election {
     type Args = ElectionArgs;
 
-    fn with_options(usual: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
-        args.election.changed(usual)
+    fn with_options(defaults: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
+        args.election.changed(defaults)
     }
 
     /// Sets timeouts for real processes. Networks have no delay bound; this one is long enough for

@@ -10,7 +10,7 @@ use crate::family::RunFamily;
 use crate::spec::Spec;
 use quorate_core::election::Shape;
 use quorate_core::{Bounds, Duration, NodeId};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Fault, TimedFault, Unsynced};
 
 /// Separates these draws from those of other seed-chosen faults.
@@ -42,15 +42,15 @@ impl Outage {
 /// no more fit.
 pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
     let margin = round_trip(spec).times(if counts_members(spec) { 0 } else { MARGIN });
-    let mut dice = Dice::new(spec.seed ^ SALT, Stream::Faults);
+    let mut rng = SeededRng::new(spec.seed ^ SALT, Stream::Faults);
     // Some seeds spread the outages, others put them close together, so that one begins during the
     // recovery from another.
-    let window = Election::fault_window(spec).nanos() >> (2 * dice.below(3));
+    let window = Election::fault_window(spec).nanos() >> (2 * rng.below(3));
     let window = Duration::from_nanos(window).max(round_trip(spec).times(MARGIN));
     let mut outages: Vec<Outage> = Vec::new();
     for _ in 0..spec.settings.crashes {
         let fitting = (0..ATTEMPTS)
-            .map(|_| draw_outage(spec, window, &mut dice))
+            .map(|_| draw_outage(spec, window, &mut rng))
             .find(|outage| fits(spec, outage, &outages, margin));
         outages.extend(fitting);
     }
@@ -65,16 +65,16 @@ fn counts_members(spec: &Spec<Election>) -> bool {
 
 /// Draws one outage. The shortest end before other nodes notice; the longest end after the group
 /// has adapted.
-fn draw_outage(spec: &Spec<Election>, window: Duration, dice: &mut Dice) -> Outage {
-    let node = NodeId::from_index(dice.below(spec.nodes as u64) as usize);
+fn draw_outage(spec: &Spec<Election>, window: Duration, rng: &mut SeededRng) -> Outage {
+    let node = NodeId::from_index(rng.below(spec.nodes as u64) as usize);
     let least = Duration::from_nanos(1);
-    let at = dice.between(least, window);
-    let most = match dice.below(3) {
+    let at = rng.between(least, window);
+    let most = match rng.below(3) {
         0 => round_trip(spec),
         1 => round_trip(spec).times(6),
         _ => window,
     };
-    Outage { node, at, lasts: dice.between(least, most) }
+    Outage { node, at, lasts: rng.between(least, most) }
 }
 
 /// Whether the node is up long enough between this outage and its others, and a majority is always

@@ -44,7 +44,7 @@ fn with_heartbeats(entry: &'static ElectionEntry, detector: Detector) -> Spec<El
 
 fn cases() -> [StressCase; 6] {
     let millis = Duration::from_millis;
-    let usual = StressCase {
+    let defaults = StressCase {
         nodes: 5,
         latency: Latency::LongTail { median: millis(2) },
         starters: Starters::All,
@@ -55,12 +55,12 @@ fn cases() -> [StressCase; 6] {
     };
     let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
     [
-        StressCase { nodes: 8, is_mixed: true, ..usual.clone() },
-        StressCase { nodes: 3, crashes: 3, ..usual.clone() },
-        StressCase { crashes: 4, latency: wide, is_mixed: true, ..usual.clone() },
-        StressCase { nodes: 4, crashes: 2, starters: Starters::Lowest, prefer: Prefer::Lowest, ..usual.clone() },
-        StressCase { nodes: 7, crashes: 6, busy: millis(1), is_mixed: true, ..usual.clone() },
-        StressCase { nodes: 9, crashes: 8, starters: Starters::Highest, ..usual },
+        StressCase { nodes: 8, is_mixed: true, ..defaults.clone() },
+        StressCase { nodes: 3, crashes: 3, ..defaults.clone() },
+        StressCase { crashes: 4, latency: wide, is_mixed: true, ..defaults.clone() },
+        StressCase { nodes: 4, crashes: 2, starters: Starters::Lowest, prefer: Prefer::Lowest, ..defaults.clone() },
+        StressCase { nodes: 7, crashes: 6, busy: millis(1), is_mixed: true, ..defaults.clone() },
+        StressCase { nodes: 9, crashes: 8, starters: Starters::Highest, ..defaults },
     ]
 }
 
@@ -82,8 +82,8 @@ impl StressCase {
         let order = if is_mixed && entry.facts.shape == Shape::Ring { RingOrder::Random } else { RingOrder::Numbers };
         let processing = Latency::Uniform { least: Duration::ZERO, most: busy };
         let settings = Settings { starters, prefer, order, attribute, crashes, repair, ..Settings::default() };
-        let usual = Spec::new(entry);
-        let processing = if busy == Duration::ZERO { usual.processing } else { processing };
-        Spec { nodes, latency, processing, settings, ..usual }
+        let defaults = Spec::new(entry);
+        let processing = if busy == Duration::ZERO { defaults.processing } else { processing };
+        Spec { nodes, latency, processing, settings, ..defaults }
     }
 }

@@ -14,7 +14,7 @@ use crate::spec::Spec;
 use clap::ValueEnum;
 use quorate_core::election::{Case, Counts, ExpectedMessages, Shape, Starting, Tally};
 use quorate_core::{Duration, NodeId};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Fault, Latency, TimedFault, Unsynced};
 use quorate_journal::workload::Ending;
 use serde::Serialize;
@@ -136,8 +136,8 @@ impl Survey {
                 Box::new(Rotations::new(self.nodes).map(|order| (self.seed, RingOrder::Given(order))))
             }
             (Shape::Ring, false) => {
-                let mut dice = Dice::new(self.seed, Stream::RingOrder);
-                Box::new((0..self.samples).map(move |_| (dice.below(u64::MAX), RingOrder::Random)))
+                let mut rng = SeededRng::new(self.seed, Stream::RingOrder);
+                Box::new((0..self.samples).map(move |_| (rng.below(u64::MAX), RingOrder::Random)))
             }
             (Shape::Bully | Shape::Groups | Shape::Votes | Shape::Regions, _) => {
                 Box::new(std::iter::once((self.seed, RingOrder::Numbers)))

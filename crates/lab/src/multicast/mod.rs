@@ -20,6 +20,7 @@ pub use options::MediumArg;
 pub use options::MulticastArgs;
 
 use crate::check::CheckTask;
+use crate::clients;
 use crate::error::{LabError, first_error};
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
@@ -27,7 +28,6 @@ use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promise
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unknown_command;
-use crate::users;
 use quorate_core::membership::LeaseTerms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Payload, Plan, Sequencing, Window};
 use quorate_core::{Duration, Group, Medium, NodeId};
@@ -103,7 +103,7 @@ impl Default for Settings {
 }
 
 impl RunFamily for Multicast {
-    type Users = users::RunClients<Senders, Script>;
+    type Clients = clients::RunClients<Senders, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
@@ -176,12 +176,14 @@ impl RunFamily for Multicast {
         })
     }
 
-    fn users(spec: &Spec<Self>) -> Self::Users {
+    fn clients(spec: &Spec<Self>) -> Self::Clients {
         match &spec.script {
             Some(script) if !script.commands.is_empty() => {
-                users::RunClients::Script(Script::new(script.commands.clone()))
+                clients::RunClients::Script(Script::new(script.commands.clone()))
             }
-            Some(_) | None => users::RunClients::Workload(Box::new(Senders::new(spec.nodes, spec.seed, demand(spec)))),
+            Some(_) | None => {
+                clients::RunClients::Workload(Box::new(Senders::new(spec.nodes, spec.seed, demand(spec))))
+            }
         }
     }
 
@@ -194,8 +196,8 @@ impl RunFamily for Multicast {
     /// In views the network never becomes quiet, because leases are renewed. The run continues
     /// until the last view can begin everywhere.
     fn limits(spec: &Spec<Self>) -> Limits {
-        let usual = spec.usual_limits();
-        Limits { settle: settling(spec).unwrap_or(usual.settle), ..usual }
+        let defaults = spec.default_limits();
+        Limits { settle: settling(spec).unwrap_or(defaults.settle), ..defaults }
     }
 
     fn in_views(settings: &Settings) -> Option<ViewSettings> {
@@ -239,10 +241,10 @@ impl ScriptFamily for Multicast {
     }
 
     fn scripted(settings: &Settings) -> Settings {
-        let usual = Settings::default();
+        let defaults = Settings::default();
         Settings {
-            messages: usual.messages,
-            traffic: usual.traffic,
+            messages: defaults.messages,
+            traffic: defaults.traffic,
             senders: Vec::new(),
             leaves: 0,
             ..settings.clone()
@@ -258,7 +260,7 @@ impl ScriptFamily for Multicast {
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
-        let usual = Settings::default();
+        let defaults = Settings::default();
         let settings = &spec.settings;
         let senders: Group = settings.senders.iter().copied().collect();
         let groups: Vec<_> = settings.groups.iter().map(ToString::to_string).collect();
@@ -266,31 +268,31 @@ impl ScriptFamily for Multicast {
         let (is_scripted, mut flags) = (spec.is_scripted(), Flags::default());
         flags.unless(is_scripted, FlagPosition::Front, "messages", settings.messages);
         flags.unless(
-            is_scripted || settings.traffic == usual.traffic,
+            is_scripted || settings.traffic == defaults.traffic,
             FlagPosition::Front,
             "traffic",
             word(&settings.traffic),
         );
         flags.unless(is_scripted || settings.senders.is_empty(), FlagPosition::Front, "senders", senders);
-        flags.unless(settings.payload == usual.payload, FlagPosition::Front, "payload", settings.payload);
+        flags.unless(settings.payload == defaults.payload, FlagPosition::Front, "payload", settings.payload);
         flags.given(
             FlagPosition::Times,
             "interval",
             settings.interval.filter(|_| !is_scripted && settings.traffic != Pattern::Flood),
         );
-        flags.switch(settings.delivery != usual.delivery, FlagPosition::Front, "uniform");
-        flags.switch(settings.relay != usual.relay, FlagPosition::Front, "relay");
+        flags.switch(settings.delivery != defaults.delivery, FlagPosition::Front, "uniform");
+        flags.switch(settings.relay != defaults.relay, FlagPosition::Front, "relay");
         flags.unless(
-            settings.sequencing == usual.sequencing,
+            settings.sequencing == defaults.sequencing,
             FlagPosition::Front,
             "sequencing",
             word(&settings.sequencing),
         );
-        flags.unless(settings.window == usual.window, FlagPosition::Front, "window", settings.window);
-        flags.unless(settings.medium == usual.medium, FlagPosition::Front, "medium", word(&settings.medium));
+        flags.unless(settings.window == defaults.window, FlagPosition::Front, "window", settings.window);
+        flags.unless(settings.medium == defaults.medium, FlagPosition::Front, "medium", word(&settings.medium));
         flags.unless(groups.is_empty(), FlagPosition::Front, "groups", groups.join(" "));
-        flags.unless(settings.leaves == usual.leaves, FlagPosition::Front, "leaves", settings.leaves);
-        flags.unless(settings.piece == usual.piece, FlagPosition::Front, "piece", settings.piece);
+        flags.unless(settings.leaves == defaults.leaves, FlagPosition::Front, "leaves", settings.leaves);
+        flags.unless(settings.piece == defaults.piece, FlagPosition::Front, "piece", settings.piece);
         flags.unless(judged.is_empty(), FlagPosition::Front, "judge", judged.join(","));
         settings.views.iter().for_each(|views| views.flags(&mut flags));
         flags
@@ -380,15 +382,15 @@ pub(crate) fn plans(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Vec<Arc<P
 
 fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Group) -> Plan {
     let settings = &spec.settings;
-    let usual = Plan::new(members);
+    let defaults = Plan::new(members);
     Plan {
         id,
-        window: Window { messages: settings.window, ..usual.window },
+        window: Window { messages: settings.window, ..defaults.window },
         relay: settings.relay || entry.facts.relays,
         delivery: settings.delivery,
         sequencing: settings.sequencing,
         piece: settings.piece,
-        ..usual
+        ..defaults
     }
 }
 
@@ -430,7 +432,7 @@ fn demand(spec: &Spec<Multicast>) -> Demand {
     let settings = spec.settings.clone();
     let typical = spec.typical();
     let senders = if settings.senders.is_empty() { spec.group().iter().collect() } else { settings.senders };
-    let usual = match settings.traffic {
+    let defaults = match settings.traffic {
         // Long enough that no message of the last multicast is in flight.
         Pattern::Single => Latency::Fixed(typical.times(10)),
         Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4) },
@@ -441,7 +443,7 @@ fn demand(spec: &Spec<Multicast>) -> Demand {
         messages: settings.messages,
         senders,
         payload: settings.payload,
-        think: settings.interval.unwrap_or(usual),
+        think: settings.interval.unwrap_or(defaults),
         groups: if settings.groups.is_empty() { Vec::new() } else { groups(spec) },
         leaves: settings.leaves,
         views: settings.views.is_some(),

@@ -138,7 +138,7 @@ impl MulticastArgs {
 
     /// Returns these settings with the changes that the options request. The options of views are
     /// separate.
-    pub(crate) fn changed(&self, usual: Settings, nodes: usize) -> Result<Settings, LabError> {
+    pub(crate) fn changed(&self, defaults: Settings, nodes: usize) -> Result<Settings, LabError> {
         let senders = self.senders.as_ref().map(|senders| expanded(senders, nodes)).transpose()?;
         let members =
             |members: &NodeSet| expanded(members, nodes).map(|members| members.into_iter().collect::<Group>());
@@ -148,21 +148,21 @@ impl MulticastArgs {
             return Err(OptionsError::no_effect("interval", "with --traffic flood, which never pauses").into());
         }
         Ok(Settings {
-            messages: self.messages.unwrap_or(usual.messages),
-            traffic: self.traffic.unwrap_or(usual.traffic),
-            senders: senders.unwrap_or(usual.senders),
-            payload: self.payload.unwrap_or(usual.payload),
-            interval: self.interval.or(usual.interval),
-            delivery: if self.uniform { Delivery::Uniform } else { usual.delivery },
-            relay: self.relay || usual.relay,
-            sequencing: self.sequencing.unwrap_or(usual.sequencing),
-            window: self.window.unwrap_or(usual.window),
-            medium: self.medium.map_or(usual.medium, Carrier::from),
-            groups: groups.unwrap_or(usual.groups),
-            leaves: self.leaves.unwrap_or(usual.leaves),
-            piece: self.piece.unwrap_or(usual.piece),
-            judge: if self.judge.is_empty() { usual.judge } else { self.judge.clone() },
-            views: usual.views,
+            messages: self.messages.unwrap_or(defaults.messages),
+            traffic: self.traffic.unwrap_or(defaults.traffic),
+            senders: senders.unwrap_or(defaults.senders),
+            payload: self.payload.unwrap_or(defaults.payload),
+            interval: self.interval.or(defaults.interval),
+            delivery: if self.uniform { Delivery::Uniform } else { defaults.delivery },
+            relay: self.relay || defaults.relay,
+            sequencing: self.sequencing.unwrap_or(defaults.sequencing),
+            window: self.window.unwrap_or(defaults.window),
+            medium: self.medium.map_or(defaults.medium, Carrier::from),
+            groups: groups.unwrap_or(defaults.groups),
+            leaves: self.leaves.unwrap_or(defaults.leaves),
+            piece: self.piece.unwrap_or(defaults.piece),
+            judge: if self.judge.is_empty() { defaults.judge } else { self.judge.clone() },
+            views: defaults.views,
         })
     }
 }
@@ -178,9 +178,9 @@ fn expanded(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
 impl OptionsFamily for Multicast {
     type Args = MulticastArgs;
 
-    fn with_options(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
-        let views = args.views.changed(usual.views);
-        Ok(Settings { views, ..args.multicast.changed(usual, basics.nodes)? })
+    fn with_options(defaults: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+        let views = args.views.changed(defaults.views);
+        Ok(Settings { views, ..args.multicast.changed(defaults, basics.nodes)? })
     }
 
     fn for_manual_use(settings: &mut Settings) {

@@ -34,7 +34,7 @@ struct StressCase {
 
 const MILLIS: fn(u64) -> Duration = Duration::from_millis;
 
-fn usual() -> StressCase {
+fn base_case() -> StressCase {
     StressCase {
         nodes: 4,
         latency: Latency::Uniform { least: MILLIS(1), most: MILLIS(5) },
@@ -56,14 +56,14 @@ fn usual() -> StressCase {
 pub(super) fn stress_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multicast>> {
     let tail = Latency::LongTail { median: MILLIS(2) };
     let wide = Latency::Uniform { least: Duration::from_micros(100), most: MILLIS(50) };
-    let usual = usual();
+    let defaults = base_case();
     let all = [
-        StressCase { nodes: 3, latency: tail, ..usual },
-        StressCase { nodes: 5, latency: wide, loss: 10, duplicate: 5, ..usual },
-        StressCase { nodes: 4, latency: tail, traffic: Pattern::Flood, window: 3, via: true, ..usual },
-        StressCase { nodes: 3, latency: wide, traffic: Pattern::Flood, uniform: true, window: 2, ..usual },
-        StressCase { nodes: 6, latency: wide, relay: true, via: true, loss: 5, ..usual },
-        StressCase { nodes: 2, latency: tail, uniform: true, relay: true, ..usual },
+        StressCase { nodes: 3, latency: tail, ..defaults },
+        StressCase { nodes: 5, latency: wide, loss: 10, duplicate: 5, ..defaults },
+        StressCase { nodes: 4, latency: tail, traffic: Pattern::Flood, window: 3, via: true, ..defaults },
+        StressCase { nodes: 3, latency: wide, traffic: Pattern::Flood, uniform: true, window: 2, ..defaults },
+        StressCase { nodes: 6, latency: wide, relay: true, via: true, loss: 5, ..defaults },
+        StressCase { nodes: 2, latency: tail, uniform: true, relay: true, ..defaults },
     ];
     all.into_iter().map(|case| case.spec_for(entry, None)).collect()
 }
@@ -71,14 +71,14 @@ pub(super) fn stress_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multicast
 /// The stress experiments of this algorithm in views.
 pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multicast>> {
     let tail = Latency::LongTail { median: MILLIS(2) };
-    let usual = StressCase { nodes: 5, messages: 60, ..usual() };
+    let defaults = StressCase { nodes: 5, messages: 60, ..base_case() };
     let all = [
-        StressCase { faults: "crash=3,pause=1,cut=1,drift=2", loss: 5, duplicate: 2, ..usual },
+        StressCase { faults: "crash=3,pause=1,cut=1,drift=2", loss: 5, duplicate: 2, ..defaults },
         // Links without loss: only views repair the effects of a crash.
-        StressCase { nodes: 3, latency: tail, faults: "crash=4", via: true, ..usual },
+        StressCase { nodes: 3, latency: tail, faults: "crash=4", via: true, ..defaults },
         // Some members miss messages that others deliver, and then a node crashes.
-        StressCase { nodes: 4, faults: "deaf=4,crash=3", ..usual },
-        StressCase { nodes: 4, faults: "deaf=3,crash=2,cut=1", uniform: true, leaves: 1, ..usual },
+        StressCase { nodes: 4, faults: "deaf=4,crash=3", ..defaults },
+        StressCase { nodes: 4, faults: "deaf=3,crash=2,cut=1", uniform: true, leaves: 1, ..defaults },
         StressCase {
             nodes: 6,
             latency: tail,
@@ -86,7 +86,7 @@ pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multi
             leaves: 2,
             traffic: Pattern::Flood,
             window: 4,
-            ..usual
+            ..defaults
         },
         StressCase {
             nodes: 3,
@@ -95,7 +95,7 @@ pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multi
             uniform: true,
             via: true,
             loss: 3,
-            ..usual
+            ..defaults
         },
         StressCase {
             nodes: 7,
@@ -104,7 +104,7 @@ pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multi
             loss: 10,
             leaves: 1,
             relay: true,
-            ..usual
+            ..defaults
         },
     ];
     all.into_iter().map(|case| case.spec_for(entry, Some(case.on_close))).collect()

@@ -18,6 +18,7 @@ pub use error::MutexError;
 pub use options::MutexArgs;
 
 use crate::check::CheckTask;
+use crate::clients;
 use crate::error::LabError;
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
@@ -28,7 +29,6 @@ use crate::mutex::run::{
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
 use crate::typed::unknown_command;
-use crate::users;
 use crate::views::ViewError;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
 use quorate_core::{Duration, Group, Medium, NodeId};
@@ -84,7 +84,7 @@ impl Default for Settings {
 const MAX_ORDERED: usize = 256;
 
 impl RunFamily for Mutex {
-    type Users = users::RunClients<Requests, Script>;
+    type Clients = clients::RunClients<Requests, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
@@ -139,12 +139,14 @@ impl RunFamily for Mutex {
         })
     }
 
-    fn users(spec: &Spec<Self>) -> Self::Users {
+    fn clients(spec: &Spec<Self>) -> Self::Clients {
         match &spec.script {
             Some(script) if !script.commands.is_empty() => {
-                users::RunClients::Script(Script::new(script.commands.clone()))
+                clients::RunClients::Script(Script::new(script.commands.clone()))
             }
-            Some(_) | None => users::RunClients::Workload(Box::new(Requests::new(spec.nodes, spec.seed, demand(spec)))),
+            Some(_) | None => {
+                clients::RunClients::Workload(Box::new(Requests::new(spec.nodes, spec.seed, demand(spec))))
+            }
         }
     }
 
@@ -157,9 +159,9 @@ impl RunFamily for Mutex {
     /// A network that never becomes quiet ends with the last request; its idle traffic is not part
     /// of the experiment.
     fn limits(spec: &Spec<Self>) -> Limits {
-        let usual = spec.usual_limits();
+        let defaults = spec.default_limits();
         let ends_at_once = spec.algorithm.facts.never_quiescent || spec.settings.views.is_some();
-        Limits { settle: if ends_at_once { Duration::ZERO } else { usual.settle }, ..usual }
+        Limits { settle: if ends_at_once { Duration::ZERO } else { defaults.settle }, ..defaults }
     }
 
     fn in_views(settings: &Settings) -> Option<ViewSettings> {

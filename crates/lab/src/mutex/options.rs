@@ -70,19 +70,19 @@ impl MutexArgs {
 impl OptionsFamily for Mutex {
     type Args = MutexArgs;
 
-    fn with_options(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let MutexArgs { entries, workload, hold, think, tries, cancels, readers, .. } = args.mutex;
         let requesters = args.mutex.requesters(basics.nodes)?;
         Ok(Settings {
-            entries: entries.unwrap_or(usual.entries),
-            workload: workload.unwrap_or(usual.workload),
-            requesters: if requesters.is_empty() { usual.requesters } else { requesters },
-            hold: hold.or(usual.hold),
-            think: think.or(usual.think),
-            tries: tries.unwrap_or(usual.tries),
-            cancels: cancels.unwrap_or(usual.cancels),
-            readers: readers.unwrap_or(usual.readers),
-            views: args.views.changed(usual.views),
+            entries: entries.unwrap_or(defaults.entries),
+            workload: workload.unwrap_or(defaults.workload),
+            requesters: if requesters.is_empty() { defaults.requesters } else { requesters },
+            hold: hold.or(defaults.hold),
+            think: think.or(defaults.think),
+            tries: tries.unwrap_or(defaults.tries),
+            cancels: cancels.unwrap_or(defaults.cancels),
+            readers: readers.unwrap_or(defaults.readers),
+            views: args.views.changed(defaults.views),
         })
     }
 

@@ -33,7 +33,7 @@ pub(super) fn view_fault_specs(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
 fn all() -> [ViewFaults; 6] {
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };
-    let usual = ViewFaults {
+    let defaults = ViewFaults {
         nodes: 5,
         latency: Latency::Uniform { least: millis(1), most: millis(5) },
         entries: 40,
@@ -46,14 +46,14 @@ fn all() -> [ViewFaults; 6] {
         cancels: 10,
     };
     [
-        ViewFaults { ..usual },
+        ViewFaults { ..defaults },
         // Links without loss: only views repair the effects of a crash.
-        ViewFaults { nodes: 3, latency: tail, faults: "crash=4", loss: 0, duplicate: 0, tries: 20, ..usual },
-        ViewFaults { nodes: 4, faults: "cut=4,deaf=3", loss: 0, duplicate: 0, ..usual },
+        ViewFaults { nodes: 3, latency: tail, faults: "crash=4", loss: 0, duplicate: 0, tries: 20, ..defaults },
+        ViewFaults { nodes: 4, faults: "cut=4,deaf=3", loss: 0, duplicate: 0, ..defaults },
         // Holders that pause for longer than their leases.
-        ViewFaults { hold: millis(80), faults: "pause=6,drift=3", on_close: OnClose::Lease, entries: 25, ..usual },
-        ViewFaults { nodes: 3, faults: "crash=3,pause=2,drift=3", on_close: OnClose::Lease, loss: 0, ..usual },
-        ViewFaults { nodes: 7, latency: tail, faults: "crash=3,cut=3,pause=2,deaf=2,drift=4", loss: 10, ..usual },
+        ViewFaults { hold: millis(80), faults: "pause=6,drift=3", on_close: OnClose::Lease, entries: 25, ..defaults },
+        ViewFaults { nodes: 3, faults: "crash=3,pause=2,drift=3", on_close: OnClose::Lease, loss: 0, ..defaults },
+        ViewFaults { nodes: 7, latency: tail, faults: "crash=3,cut=3,pause=2,deaf=2,drift=4", loss: 10, ..defaults },
     ]
 }
 

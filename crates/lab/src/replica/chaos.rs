@@ -4,7 +4,7 @@
 //! replica eventually answers every request. Clock drift stays within the bound that leases assume.
 
 use quorate_core::{Duration, NodeId};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{
     Chance, Cut, Disk, DiskTrouble, Fault, Latency, LinkChange, Links, NodeSet, Ppm, Side, TimedFault, Unsynced,
 };
@@ -23,14 +23,14 @@ pub(super) struct ChaosLimits {
 const SALT: u64 = 0x05EE_D0FC_4A05;
 
 pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
-    let mut chaos = Chaos { limits, dice: Dice::new(seed ^ SALT, Stream::Faults), faults: Vec::new() };
+    let mut chaos = Chaos { limits, rng: SeededRng::new(seed ^ SALT, Stream::Faults), faults: Vec::new() };
     chaos.draw_drift();
     chaos.draw_links();
-    if chaos.dice.below(4) == 0 {
+    if chaos.rng.below(4) == 0 {
         // The first election is the most contested one, because all replicas start at once.
         chaos.draw_restarts(Duration::from_nanos(1));
     }
-    for _ in 0..4 + chaos.dice.below(9) {
+    for _ in 0..4 + chaos.rng.below(9) {
         chaos.draw_one();
     }
     chaos.draw_wipes();
@@ -40,28 +40,28 @@ pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
 /// Draws faults from the seed.
 struct Chaos {
     limits: ChaosLimits,
-    dice: Dice,
+    rng: SeededRng,
     faults: Vec<TimedFault>,
 }
 
 impl Chaos {
     fn node(&mut self) -> NodeId {
-        NodeId::from_index(self.dice.below(self.limits.nodes as u64) as usize)
+        NodeId::from_index(self.rng.below(self.limits.nodes as u64) as usize)
     }
 
     fn at(&mut self) -> Duration {
-        self.dice.between(Duration::from_nanos(1), self.limits.window)
+        self.rng.between(Duration::from_nanos(1), self.limits.window)
     }
 
     /// Some faults end before other nodes notice, some last about as long as an election, some
     /// longer than several.
     fn length(&mut self) -> Duration {
-        let most = match self.dice.below(3) {
+        let most = match self.rng.below(3) {
             0 => self.limits.tick.times(3),
             1 => self.limits.tick.times(30),
             _ => Duration::from_nanos(self.limits.window.nanos() / 4).max(self.limits.tick.times(40)),
         };
-        self.dice.between(Duration::from_nanos(1), most)
+        self.rng.between(Duration::from_nanos(1), most)
     }
 
     fn put(&mut self, at: Duration, fault: Fault, lasts: Duration) {
@@ -71,13 +71,13 @@ impl Chaos {
 
     /// In half of all seeds each clock has its own rate from the start, and changes it once.
     fn draw_drift(&mut self) {
-        if self.limits.drift == 0 || self.dice.below(2) == 0 {
+        if self.limits.drift == 0 || self.rng.below(2) == 0 {
             return;
         }
         let bound = self.limits.drift;
         for index in 0..self.limits.nodes {
             for at in [Duration::ZERO, self.at()] {
-                let parts = i64::try_from(self.dice.below(2 * u64::from(bound) + 1)).unwrap_or(0) - i64::from(bound);
+                let parts = i64::try_from(self.rng.below(2 * u64::from(bound) + 1)).unwrap_or(0) - i64::from(bound);
                 if let Some(by) = i32::try_from(parts).ok().and_then(Ppm::new) {
                     self.put(at, Fault::Drift { node: NodeId::from_index(index), by }, Duration::ZERO);
                 }
@@ -88,7 +88,7 @@ impl Chaos {
     /// In half of all seeds the links are bad for most of the time: they lose, duplicate or delay
     /// messages, including pieces of snapshots.
     fn draw_links(&mut self) {
-        if self.limits.nodes < 2 || self.dice.below(2) > 0 {
+        if self.limits.nodes < 2 || self.rng.below(2) > 0 {
             return;
         }
         let change = self.link_change();
@@ -100,9 +100,9 @@ impl Chaos {
 
     fn link_change(&mut self) -> LinkChange {
         let percent = |percent: u64| Chance::from_parts_per_billion((percent * 10_000_000) as u32).unwrap_or_default();
-        match self.dice.below(4) {
-            0 => LinkChange::Loss(percent(1 + self.dice.below(30))),
-            1 => LinkChange::Duplicate(percent(1 + self.dice.below(50))),
+        match self.rng.below(4) {
+            0 => LinkChange::Loss(percent(1 + self.rng.below(30))),
+            1 => LinkChange::Duplicate(percent(1 + self.rng.below(50))),
             _ => LinkChange::Latency(Latency::LongTail { median: self.limits.tick }),
         }
     }
@@ -116,7 +116,7 @@ impl Chaos {
     fn draw_one(&mut self) {
         let (at, lasts) = (self.at(), self.length());
         let node = self.node();
-        match self.dice.below(13) {
+        match self.rng.below(13) {
             0 => self.put(at, Fault::Crash { node, unsynced: Unsynced::Lost }, lasts),
             1 | 2 => self.put(at, Fault::Crash { node, unsynced: Unsynced::Torn }, lasts),
             3 => self.put(at, Fault::Disk { node, trouble: DiskTrouble::Full }, lasts),
@@ -127,7 +127,7 @@ impl Chaos {
             9 if self.limits.nodes > 1 => {
                 let change = self.link_change();
                 let alone = Side::Nodes([node].into_iter().collect());
-                let [from, to] = if self.dice.below(2) == 0 { [alone, Side::Rest] } else { [Side::Rest, alone] };
+                let [from, to] = if self.rng.below(2) == 0 { [alone, Side::Rest] } else { [Side::Rest, alone] };
                 self.put_links(Links::new(from, to).ok(), change, at, lasts);
             }
             _ => {
@@ -141,13 +141,13 @@ impl Chaos {
     /// All nodes are down at once, or nearly so, and restart one by one, or all together with more
     /// restarts.
     fn draw_outage(&mut self, at: Duration) {
-        let together = (self.dice.below(2) == 0).then(|| self.length());
+        let together = (self.rng.below(2) == 0).then(|| self.length());
         if let Some(lasts) = together {
             self.draw_restarts(at + lasts);
         }
         for index in 0..self.limits.nodes {
-            let unsynced = if self.dice.below(2) == 0 { Unsynced::Lost } else { Unsynced::Torn };
-            let delay = self.dice.between(Duration::ZERO, self.limits.tick);
+            let unsynced = if self.rng.below(2) == 0 { Unsynced::Lost } else { Unsynced::Torn };
+            let delay = self.rng.between(Duration::ZERO, self.limits.tick);
             let lasts = together.unwrap_or_else(|| self.length());
             self.put(at + delay, Fault::Crash { node: NodeId::from_index(index), unsynced }, lasts);
         }
@@ -155,9 +155,9 @@ impl Chaos {
 
     /// Many nodes restart quickly, one after the other, often during an election.
     fn draw_restarts(&mut self, at: Duration) {
-        for _ in 0..5 + self.dice.below(15) {
-            let at = at + self.dice.between(Duration::ZERO, self.limits.tick.times(40));
-            let lasts = self.dice.between(Duration::from_nanos(1), self.limits.tick);
+        for _ in 0..5 + self.rng.below(15) {
+            let at = at + self.rng.between(Duration::ZERO, self.limits.tick.times(40));
+            let lasts = self.rng.between(Duration::from_nanos(1), self.limits.tick);
             let node = self.node();
             self.put(at, Fault::Crash { node, unsynced: Unsynced::Torn }, lasts);
         }
@@ -171,11 +171,11 @@ impl Chaos {
             return None;
         }
         let side = |nodes: &[NodeId]| Side::Nodes(nodes.iter().copied().collect::<NodeSet>());
-        let other = NodeId::from_index((node.index() + 1 + self.dice.below(nodes as u64 - 1) as usize) % nodes);
+        let other = NodeId::from_index((node.index() + 1 + self.rng.below(nodes as u64 - 1) as usize) % nodes);
         let alone = side(&[node]);
-        match self.dice.below(6) {
+        match self.rng.below(6) {
             0 => {
-                let some: Vec<_> = (0..nodes).map(NodeId::from_index).filter(|_| self.dice.below(2) == 0).collect();
+                let some: Vec<_> = (0..nodes).map(NodeId::from_index).filter(|_| self.rng.below(2) == 0).collect();
                 let some = if some.is_empty() || some.len() == nodes { vec![node] } else { some };
                 Cut::between(vec![side(&some), Side::Rest]).ok()
             }
@@ -191,8 +191,8 @@ impl Chaos {
     fn draw_wipes(&mut self) {
         let most = (self.limits.founders.saturating_sub(1) / 2) as u64;
         let mut left: Vec<_> = (0..self.limits.nodes).map(NodeId::from_index).collect();
-        for _ in 0..self.dice.below(most + 1) {
-            let node = left.swap_remove(self.dice.below(left.len() as u64) as usize);
+        for _ in 0..self.rng.below(most + 1) {
+            let node = left.swap_remove(self.rng.below(left.len() as u64) as usize);
             let (at, down) = (self.at(), self.length());
             self.faults.push(TimedFault { at, fault: Fault::Crash { node, unsynced: Unsynced::Lost }, lasts: None });
             self.faults.push(TimedFault {

@@ -7,9 +7,9 @@ use super::operator::{Operator, OperatorActions, OperatorSettings, OperatorTask}
 use super::ticket::{OPERATOR, RequestId};
 use super::{Command, Event, Machine};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
-use quorate_replica::once::Request;
+use quorate_replica::exactly_once::Request;
 use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Proposal, Refusal};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(super) struct Demand {
 /// All clients, and the operator.
 pub struct Clients {
     demand: Demand,
-    dice: Dice,
+    rng: SeededRng,
     agenda: Agenda<Item>,
     clients: Vec<Client>,
     left: u64,
@@ -64,11 +64,11 @@ const WRITES: u64 = 35;
 
 impl Clients {
     pub(super) fn new(demand: Demand, settings: OperatorSettings) -> Self {
-        let mut dice = Dice::new(demand.seed, Stream::Workload);
-        let clients = (0..demand.clients).map(|_| Client::new(any(demand.nodes, &mut dice)));
+        let mut rng = SeededRng::new(demand.seed, Stream::Workload);
+        let clients = (0..demand.clients).map(|_| Client::new(any(demand.nodes, &mut rng)));
         Self {
             clients: clients.collect(),
-            dice,
+            rng,
             agenda: Agenda::new(),
             left: if demand.clients == 0 { 0 } else { demand.operations },
             open: 0,
@@ -81,16 +81,16 @@ impl Clients {
 
     /// A pause of at most this many ticks.
     fn pause(&mut self, ticks: u64) -> Duration {
-        self.dice.between(Duration::from_nanos(self.demand.tick.nanos() / 10), self.demand.tick.times(ticks))
+        self.rng.between(Duration::from_nanos(self.demand.tick.nanos() / 10), self.demand.tick.times(ticks))
     }
 
     fn think_time(&mut self) -> Duration {
-        let ticks = if self.dice.below(4) == 0 { 40 } else { 2 };
+        let ticks = if self.rng.below(4) == 0 { 40 } else { 2 };
         self.pause(ticks)
     }
 
     fn any_node(&mut self) -> NodeId {
-        any(self.demand.nodes, &mut self.dice)
+        any(self.demand.nodes, &mut self.rng)
     }
 
     fn begin_operation(&mut self, now: Time, index: usize, plan: &mut Plan<Command>) {
@@ -100,7 +100,7 @@ impl Clients {
         self.left -= 1;
         self.open += 1;
         let operation = self.draw_operation(index);
-        let reads_anywhere = !operation.is_change() && self.dice.below(2) == 0;
+        let reads_anywhere = !operation.is_change() && self.rng.below(2) == 0;
         let any_node = self.any_node();
         let Some(client) = self.clients.get_mut(index) else { return };
         let node = if reads_anywhere { any_node } else { client.preferred_node };
@@ -109,8 +109,8 @@ impl Clients {
     }
 
     fn draw_operation(&mut self, index: usize) -> Operation {
-        let key = self.dice.below(self.demand.keys.max(1));
-        let kind = self.dice.below(100);
+        let key = self.rng.below(self.demand.keys.max(1));
+        let kind = self.rng.below(100);
         if kind < READS {
             return Operation::Read { key };
         }
@@ -136,7 +136,7 @@ impl Clients {
             Operation::Change(command) => {
                 let command = Request { client: request.client, number: request.number, command };
                 self.outbox.entry(node).or_default().push(Proposal { ticket, command });
-                if self.dice.below(4) == 0 {
+                if self.rng.below(4) == 0 {
                     let later = now + self.pause(1);
                     self.agenda.put(later, Item::Flush(node), plan);
                 } else {
@@ -144,7 +144,7 @@ impl Clients {
                 }
             }
         }
-        let patience = self.demand.tick.times(10 + self.dice.below(21));
+        let patience = self.demand.tick.times(10 + self.rng.below(21));
         self.agenda.put(now + patience, Item::Timeout(request), plan);
     }
 
@@ -223,9 +223,9 @@ impl Clients {
     }
 
     /// Lets the operator react, and carries out its actions.
-    fn operate(&mut self, now: Time, plan: &mut Plan<Command>, think: impl FnOnce(&mut Operator, &mut Dice)) {
-        think(&mut self.operator, &mut self.dice);
-        let OperatorActions { commands, tasks } = self.operator.actions(now, &mut self.dice);
+    fn operate(&mut self, now: Time, plan: &mut Plan<Command>, think: impl FnOnce(&mut Operator, &mut SeededRng)) {
+        think(&mut self.operator, &mut self.rng);
+        let OperatorActions { commands, tasks } = self.operator.actions(now, &mut self.rng);
         for (node, command) in commands {
             plan.command(now, node, command);
         }
@@ -244,8 +244,8 @@ fn client_of(clients: &mut [Client], request: RequestId) -> Option<&mut Client> 
     if request.client == OPERATOR { None } else { clients.get_mut(index_of(request)) }
 }
 
-fn any(nodes: usize, dice: &mut Dice) -> NodeId {
-    NodeId::from_index(dice.below(nodes as u64) as usize)
+fn any(nodes: usize, rng: &mut SeededRng) -> NodeId {
+    NodeId::from_index(rng.below(nodes as u64) as usize)
 }
 
 impl Workload<Command, Event> for Clients {
@@ -255,7 +255,7 @@ impl Workload<Command, Event> for Clients {
             self.agenda.put(first, Item::Begin(index), plan);
         }
         self.agenda.put(self.demand.faults_end + self.demand.tick.times(20), Item::FaultsEnded, plan);
-        self.operate(Time::ZERO, plan, |operator, dice| operator.begin(dice));
+        self.operate(Time::ZERO, plan, |operator, rng| operator.begin(rng));
     }
 
     fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {

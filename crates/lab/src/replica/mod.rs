@@ -19,12 +19,12 @@ pub use algorithms::{ReplicaEntry, ReplicaMachine, ReplicaNode};
 pub use options::ReplicaArgs;
 pub use properties::Properties;
 
+use crate::clients::RunClients;
 use crate::error::{LabError, first_error};
 use crate::family::{JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::shrink::fewer;
 use crate::spec::{Spec, word};
-use crate::users;
 use clients::{Clients, Demand};
 use operator::OperatorSettings;
 use properties::{Expectations, Sometimes};
@@ -200,7 +200,7 @@ fn all_faults_end(spec: &Spec<Replica>) -> bool {
 }
 
 impl RunFamily for Replica {
-    type Users = users::RunClients<Clients, Script>;
+    type Clients = RunClients<Clients, Script>;
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         spec.algorithm.codec.clone()
@@ -231,17 +231,17 @@ impl RunFamily for Replica {
         Settings { chaos: false, ..settings.clone() }
     }
 
-    fn users(spec: &Spec<Self>) -> Self::Users {
+    fn clients(spec: &Spec<Self>) -> Self::Clients {
         let Settings { clients, operations, keys, .. } = spec.settings;
         match &spec.script {
             Some(script) if !script.commands.is_empty() => {
-                users::RunClients::Script(Script::new(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO)))
+                RunClients::Script(Script::new(script.commands.clone(), spec.faults_end().unwrap_or(Time::ZERO)))
             }
             Some(_) | None => {
                 let (tick, settings) = (spec.settings.tick(), operator_settings(spec));
                 let (nodes, seed, faults_end) = (spec.nodes, spec.seed, settings.faults_end);
                 let demand = Demand { nodes, seed, clients, operations, keys, tick, faults_end };
-                users::RunClients::Workload(Box::new(Clients::new(demand, settings)))
+                RunClients::Workload(Box::new(Clients::new(demand, settings)))
             }
         }
     }
@@ -271,7 +271,7 @@ impl RunFamily for Replica {
     }
 
     /// Long enough that a crash can lose writes that are not on the disk yet.
-    fn usual_disk() -> Latency {
+    fn default_disk() -> Latency {
         Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(10) }
     }
 
@@ -304,11 +304,11 @@ impl RunFamily for Replica {
     }
 
     fn limits(spec: &Spec<Self>) -> Limits {
-        let usual = spec.usual_limits();
+        let defaults = spec.default_limits();
         let tick = spec.settings.tick();
         let faults_end = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
         let patience = tick.times(PATIENCE + 4 * OPERATION * spec.settings.operations);
-        Limits { until: usual.until.or(Some(faults_end + patience)), settle: tick.times(200), ..usual }
+        Limits { until: defaults.until.or(Some(faults_end + patience)), settle: tick.times(200), ..defaults }
     }
 }
 
@@ -342,7 +342,7 @@ impl ScriptFamily for Replica {
 
     fn smaller(settings: &Settings) -> Vec<Settings> {
         let now = || settings.clone();
-        let usual = Settings::default();
+        let defaults = Settings::default();
         let mut all: Vec<Settings> = Vec::new();
         if settings.clients > 0 {
             all.push(Settings { clients: 0, ..now() });
@@ -355,38 +355,38 @@ impl ScriptFamily for Replica {
             Settings { changes, ..now() }
         }));
         all.push(Settings { founders: None, ..now() });
-        all.push(Settings { reads: usual.reads, ..now() });
+        all.push(Settings { reads: defaults.reads, ..now() });
         all.extend([1, 2].map(|checkpoint_every| Settings { checkpoint_every, ..now() }));
         all.extend([0, 1].map(|keep_entries| Settings { keep_entries, ..now() }));
-        all.push(Settings { checkpoint_every: usual.checkpoint_every, ..now() });
-        all.push(Settings { keep_entries: usual.keep_entries, ..now() });
-        all.push(Settings { piece_bytes: usual.piece_bytes, ..now() });
+        all.push(Settings { checkpoint_every: defaults.checkpoint_every, ..now() });
+        all.push(Settings { keep_entries: defaults.keep_entries, ..now() });
+        all.push(Settings { piece_bytes: defaults.piece_bytes, ..now() });
         all.push(Settings { piece_bytes: 1 << 20, ..now() });
-        all.push(Settings { tick: usual.tick, ..now() });
+        all.push(Settings { tick: defaults.tick, ..now() });
         all
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
-        let usual = Settings::default();
+        let defaults = Settings::default();
         let Settings { founders, clients, operations, keys, changes, reads, tick, .. } = &spec.settings;
         let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
-        let is_left_out = spec.is_scripted() && *operations == usual.operations;
+        let is_left_out = spec.is_scripted() && *operations == defaults.operations;
         let mut flags = Flags::default();
         flags.given(FlagPosition::Front, "founders", *founders);
-        flags.unless(*clients == usual.clients, FlagPosition::Front, "clients", clients);
+        flags.unless(*clients == defaults.clients, FlagPosition::Front, "clients", clients);
         flags.unless(is_left_out, FlagPosition::Front, "operations", operations);
-        flags.unless(*keys == usual.keys, FlagPosition::Front, "keys", keys);
-        flags.unless(*changes == usual.changes, FlagPosition::Front, "changes", changes);
-        flags.unless(*reads == usual.reads, FlagPosition::Front, "reads", word(reads));
-        flags.unless(*tick == usual.tick, FlagPosition::Front, "tick", tick);
+        flags.unless(*keys == defaults.keys, FlagPosition::Front, "keys", keys);
+        flags.unless(*changes == defaults.changes, FlagPosition::Front, "changes", changes);
+        flags.unless(*reads == defaults.reads, FlagPosition::Front, "reads", word(reads));
+        flags.unless(*tick == defaults.tick, FlagPosition::Front, "tick", tick);
         flags.unless(
-            *checkpoint_every == usual.checkpoint_every,
+            *checkpoint_every == defaults.checkpoint_every,
             FlagPosition::Front,
             "checkpoint-every",
             checkpoint_every,
         );
-        flags.unless(*keep_entries == usual.keep_entries, FlagPosition::Front, "keep-entries", keep_entries);
-        flags.unless(*piece_bytes == usual.piece_bytes, FlagPosition::Front, "piece-bytes", piece_bytes);
+        flags.unless(*keep_entries == defaults.keep_entries, FlagPosition::Front, "keep-entries", keep_entries);
+        flags.unless(*piece_bytes == defaults.piece_bytes, FlagPosition::Front, "piece-bytes", piece_bytes);
         flags.switch(*chaos, FlagPosition::Front, "chaos");
         flags
     }

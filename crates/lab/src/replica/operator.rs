@@ -4,7 +4,7 @@
 use super::ticket::{OPERATOR, RequestId};
 use super::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::dice::Dice;
+use quorate_journal::rng::SeededRng;
 use quorate_replica::{Members, Refusal};
 use std::collections::BTreeSet;
 
@@ -107,12 +107,12 @@ impl Operator {
         }
     }
 
-    pub(super) fn begin(&mut self, dice: &mut Dice) {
+    pub(super) fn begin(&mut self, rng: &mut SeededRng) {
         if self.faults_ended {
             return;
         }
         for _ in 0..self.to_come {
-            let at = Time::ZERO + dice.between(self.settings.tick, self.settings.window);
+            let at = Time::ZERO + rng.between(self.settings.tick, self.settings.window);
             self.tasks.push((Pause::Until(at), OperatorTask::Change));
         }
         for (at, _) in &self.settings.wipes {
@@ -243,22 +243,22 @@ impl Operator {
     }
 
     /// Returns what the operator does next.
-    pub(super) fn actions(&mut self, now: Time, dice: &mut Dice) -> OperatorActions {
+    pub(super) fn actions(&mut self, now: Time, rng: &mut SeededRng) -> OperatorActions {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {
                 self.set_goal(members);
             } else if self.backlog > 0 {
                 self.backlog -= 1;
-                self.draw_change(dice);
+                self.draw_change(rng);
             }
         }
-        self.ask(dice);
-        let at = |pause: Pause, dice: &mut Dice| match pause {
-            Pause::Ticks(ticks) => now + dice.between(Duration::from_nanos(1), self.settings.tick.times(ticks)),
-            Pause::Patience => now + dice.between(self.settings.tick.times(10), self.settings.tick.times(30)),
+        self.ask(rng);
+        let at = |pause: Pause, rng: &mut SeededRng| match pause {
+            Pause::Ticks(ticks) => now + rng.between(Duration::from_nanos(1), self.settings.tick.times(ticks)),
+            Pause::Patience => now + rng.between(self.settings.tick.times(10), self.settings.tick.times(30)),
             Pause::Until(at) => at,
         };
-        let tasks = self.tasks.drain(..).map(|(pause, task)| (at(pause, dice), task)).collect();
+        let tasks = self.tasks.drain(..).map(|(pause, task)| (at(pause, rng), task)).collect();
         OperatorActions { commands: std::mem::take(&mut self.commands), tasks }
     }
 
@@ -272,8 +272,8 @@ impl Operator {
     }
 
     /// Sends the request for the goal, if it is due.
-    fn ask(&mut self, dice: &mut Dice) {
-        let leader = self.node_to_ask(dice);
+    fn ask(&mut self, rng: &mut SeededRng) {
+        let leader = self.node_to_ask(rng);
         let Some(goal) = self.goal.as_mut().filter(|goal| goal.is_due) else { return };
         goal.attempt += 1;
         (goal.is_due, goal.is_asked) = (false, true);
@@ -283,8 +283,8 @@ impl Operator {
     }
 
     /// The node to ask: the presumed leader, or any node.
-    fn node_to_ask(&self, dice: &mut Dice) -> NodeId {
-        self.leader.unwrap_or_else(|| NodeId::from_index(dice.below(self.settings.nodes as u64) as usize))
+    fn node_to_ask(&self, rng: &mut SeededRng) -> NodeId {
+        self.leader.unwrap_or_else(|| NodeId::from_index(rng.below(self.settings.nodes as u64) as usize))
     }
 
     /// The most urgent change: settle abandoned changes, remove replicas that lost their disks,
@@ -327,43 +327,43 @@ impl Operator {
     }
 
     /// Draws a random change of members, or transfers the leadership.
-    fn draw_change(&mut self, dice: &mut Dice) {
+    fn draw_change(&mut self, rng: &mut SeededRng) {
         let mut wanted = self.members.clone();
         let Members { voters, learners } = &mut wanted;
         let spares = self.spares();
         let can_shrink = voters.len() > self.min_voters();
-        match dice.below(5) {
+        match rng.below(5) {
             0 if can_shrink => {
-                if let Some(gone) = pick(voters, dice)
-                    && dice.below(2) == 0
+                if let Some(gone) = pick(voters, rng)
+                    && rng.below(2) == 0
                 {
                     learners.insert(gone);
                 }
             }
             1 if !learners.is_empty() => {
-                voters.extend(pick(learners, dice));
+                voters.extend(pick(learners, rng));
             }
             2 | 3 if !learners.is_empty() => {
-                for _ in 0..1 + dice.below(learners.len() as u64) {
-                    let [gone, come] = [pick(voters, dice), pick(learners, dice)];
+                for _ in 0..1 + rng.below(learners.len() as u64) {
+                    let [gone, come] = [pick(voters, rng), pick(learners, rng)];
                     voters.extend(come);
-                    learners.extend(gone.filter(|_| dice.below(2) == 0));
+                    learners.extend(gone.filter(|_| rng.below(2) == 0));
                 }
             }
             1..=3 if !spares.is_empty() => {
-                let count = 1 + dice.below(spares.len() as u64) as usize;
+                let count = 1 + rng.below(spares.len() as u64) as usize;
                 learners.extend(spares.into_iter().take(count));
             }
-            _ => return self.transfer_leadership(dice),
+            _ => return self.transfer_leadership(rng),
         }
         self.wanted = wanted.voters.len();
         self.set_goal(wanted);
     }
 
-    fn transfer_leadership(&mut self, dice: &mut Dice) {
+    fn transfer_leadership(&mut self, rng: &mut SeededRng) {
         let mut voters = self.members.voters.clone();
-        if let Some(to) = pick(&mut voters, dice) {
-            let leader = self.node_to_ask(dice);
+        if let Some(to) = pick(&mut voters, rng) {
+            let leader = self.node_to_ask(rng);
             self.commands.push((leader, Command::Transfer(to)));
         }
     }
@@ -373,8 +373,8 @@ fn current(goal: &mut Option<Goal>, number: u64, request: RequestId) -> Option<&
     goal.as_mut().filter(|goal| (number, goal.attempt) == (request.number, request.attempt))
 }
 
-fn pick(set: &mut BTreeSet<NodeId>, dice: &mut Dice) -> Option<NodeId> {
-    let chosen = set.iter().nth(dice.below(set.len() as u64) as usize).copied()?;
+fn pick(set: &mut BTreeSet<NodeId>, rng: &mut SeededRng) -> Option<NodeId> {
+    let chosen = set.iter().nth(rng.below(set.len() as u64) as usize).copied()?;
     set.remove(&chosen);
     Some(chosen)
 }

@@ -62,23 +62,23 @@ impl Options for ReplicaArgs {
 impl OptionsFamily for Replica {
     type Args = ReplicaArgs;
 
-    fn with_options(usual: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
+    fn with_options(defaults: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
         let given = &args.replica;
         if let (Some(0), Some(option)) = (given.clients, first_given!(given; operations, keys)) {
             return Err(OptionsError::no_effect(option, "with --clients 0, because there are no requests").into());
         }
         Ok(Settings {
-            founders: given.founders.or(usual.founders),
-            clients: given.clients.unwrap_or(usual.clients),
-            operations: given.operations.unwrap_or(usual.operations),
-            keys: given.keys.unwrap_or(usual.keys),
-            changes: given.changes.unwrap_or(usual.changes),
-            reads: given.reads.unwrap_or(usual.reads),
-            tick: given.tick.unwrap_or(usual.tick),
-            checkpoint_every: given.checkpoint_every.unwrap_or(usual.checkpoint_every),
-            keep_entries: given.keep_entries.unwrap_or(usual.keep_entries),
-            piece_bytes: given.piece_bytes.unwrap_or(usual.piece_bytes),
-            chaos: basics.chaos || usual.chaos,
+            founders: given.founders.or(defaults.founders),
+            clients: given.clients.unwrap_or(defaults.clients),
+            operations: given.operations.unwrap_or(defaults.operations),
+            keys: given.keys.unwrap_or(defaults.keys),
+            changes: given.changes.unwrap_or(defaults.changes),
+            reads: given.reads.unwrap_or(defaults.reads),
+            tick: given.tick.unwrap_or(defaults.tick),
+            checkpoint_every: given.checkpoint_every.unwrap_or(defaults.checkpoint_every),
+            keep_entries: given.keep_entries.unwrap_or(defaults.keep_entries),
+            piece_bytes: given.piece_bytes.unwrap_or(defaults.piece_bytes),
+            chaos: basics.chaos || defaults.chaos,
         })
     }
 

@@ -489,7 +489,7 @@ mod tests {
         let properties = simulate(&spec, Replica::properties(&spec, JudgingLevel::Verdicts)).observer;
         assert_eq!(properties.linearizable(linear::DEFAULT_STEPS).holds, Some(true));
         let open = properties.linearizable(1);
-        assert_eq!((open.holds, open.is_breach(), &open.violation), (None, false, &None));
+        assert_eq!((open.holds, open.is_violated(), &open.violation), (None, false, &None));
         let why = open.undecided.unwrap();
         assert!(why.starts_with("no order was found or excluded in 1 steps"), "{why}");
     }

@@ -6,7 +6,7 @@ use quorate_core::{NodeId, Time};
 use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use quorate_replica::Proposal;
-use quorate_replica::once::Request;
+use quorate_replica::exactly_once::Request;
 use quorate_replica::registers::{Change, Read};
 
 /// Clients that follow a script.

@@ -5,7 +5,7 @@ use super::{Command, MAX_CLIENTS};
 use crate::typed::unknown_command;
 use quorate_core::NodeId;
 use quorate_journal::settings::NodeSet;
-use quorate_replica::once::Request;
+use quorate_replica::exactly_once::Request;
 use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Members, Proposal, Ticket};
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ mod tests {
     use super::super::{Command, Replica};
     use crate::ScriptFamily;
     use quorate_core::NodeId;
-    use quorate_replica::once::Request;
+    use quorate_replica::exactly_once::Request;
     use quorate_replica::registers::{Change, Read};
     use std::collections::BTreeSet;
 

@@ -48,16 +48,16 @@ impl ViewArgs {
     }
 
     pub(crate) fn changed(&self, before: Option<ViewSettings>) -> Option<ViewSettings> {
-        let usual = before.unwrap_or_default();
+        let defaults = before.unwrap_or_default();
         if !self.views {
             return before;
         }
         Some(ViewSettings {
-            membership: self.membership.unwrap_or(usual.membership),
-            lease: self.lease.unwrap_or(usual.lease),
-            keepalive: self.keepalive.unwrap_or(usual.keepalive),
-            drift_bound: self.drift_bound.unwrap_or(usual.drift_bound),
-            on_close: self.on_close.unwrap_or(usual.on_close),
+            membership: self.membership.unwrap_or(defaults.membership),
+            lease: self.lease.unwrap_or(defaults.lease),
+            keepalive: self.keepalive.unwrap_or(defaults.keepalive),
+            drift_bound: self.drift_bound.unwrap_or(defaults.drift_bound),
+            on_close: self.on_close.unwrap_or(defaults.on_close),
         })
     }
 

@@ -31,7 +31,7 @@ fn violations(spec: &Spec<Deadlock>, seeds: u64) -> (Vec<&'static str>, u64) {
     let mut whole = 0;
     for seed in 1..=seeds {
         let outcome = run(&Spec { seed, ..spec.clone() });
-        found.extend(outcome.breaches().map(|verdict| verdict.name));
+        found.extend(outcome.violated().map(|verdict| verdict.name));
         whole += u64::from(outcome.holds());
     }
     found.sort_unstable();
@@ -48,7 +48,7 @@ fn every_detector_agrees_with_a_plain_search_in_every_fault_mix() {
             for seed in 1..=20 {
                 let spec = Spec { seed: seed * 100 + place as u64, ..spec.clone() };
                 let outcome = run(&spec);
-                let broken: Vec<_> = outcome.breaches().collect();
+                let broken: Vec<_> = outcome.violated().collect();
                 assert!(broken.is_empty(), "{}\n{:?} {broken:#?}", spec.command("sim"), outcome.ending);
                 assert_eq!(outcome.ending, Ending::Done, "{}", spec.command("sim"));
                 assert_eq!(outcome.summary.phantoms_told, 0);

@@ -110,7 +110,7 @@ fn without_a_majority_no_leader_is_elected_and_the_run_ends() {
     let faults = ["crash 3", "crash 4", "crash 5"].map(parsed).to_vec();
     let outcome = run(&Spec { faults, ..raft(5, "all") });
     assert_eq!((outcome.ending, outcome.summary.leader), (Ending::Stopped, None));
-    let violations: Vec<_> = outcome.breaches().map(|violation| violation.name).collect();
+    let violations: Vec<_> = outcome.violated().map(|violation| violation.name).collect();
     assert_eq!(violations, ["agreed"]);
 }
 

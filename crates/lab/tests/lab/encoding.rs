@@ -205,7 +205,7 @@ fn survives_encoding<F: FamilyLab>(spec: &Spec<F>) -> Arc<Traffic> {
         world.enable_death_notices();
     }
     world.start();
-    let ending = run(&mut world, &mut F::users(spec), F::limits(spec));
+    let ending = run(&mut world, &mut F::clients(spec), F::limits(spec));
     let (fingerprint, lines) = world.into_observer().finish_with(Some(ending)).unwrap();
     assert_eq!((fingerprint.to_string(), lines), (outcome.trace_hash, outcome.lines), "{name}");
     // In a group of three, these algorithms send nothing.

@@ -165,7 +165,7 @@ fn timeouts_that_are_much_too_short_only_cost_messages() {
         for seed in 0..10 {
             let spec = Spec { seed, bound, until, random_faults: parsed("crash=2,cut=2,pause=3"), ..base.clone() };
             let outcome = run(&spec);
-            let violations: Vec<_> = outcome.breaches().map(|violation| violation.name).collect();
+            let violations: Vec<_> = outcome.violated().map(|violation| violation.name).collect();
             assert!(
                 violations.is_empty() || violations == ["agreed"],
                 "{violations:?}\nreplay: {}",

@@ -102,7 +102,7 @@ fn scenario(algorithm: &str, nodes: usize, name: &str) -> Spec<Election> {
 }
 
 fn violations(outcome: &Outcome<Election>) -> Vec<&'static str> {
-    outcome.breaches().map(|verdict| verdict.name).collect()
+    outcome.violated().map(|verdict| verdict.name).collect()
 }
 
 fn is_ended(event: &Event) -> bool {

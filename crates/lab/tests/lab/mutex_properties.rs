@@ -16,7 +16,7 @@ fn run() -> ScriptedRun<Properties> {
 /// Returns the violated properties, one per line.
 fn violations(run: &ScriptedRun<Properties>) -> String {
     let verdicts = run.observer.verdicts();
-    let broken = verdicts.iter().filter(|verdict| verdict.is_breach());
+    let broken = verdicts.iter().filter(|verdict| verdict.is_violated());
     let line = |verdict: &Verdict| {
         let violation = verdict.violation.as_ref().unwrap();
         format!("{} {}: {} (since {})\n", violation.time, verdict.name, violation.text, violation.since)

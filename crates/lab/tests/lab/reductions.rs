@@ -42,7 +42,7 @@ fn by_mutex_several_starters_and_false_alarms_end_with_one_leader() {
 fn by_mutex_one_crashed_node_blocks_the_election() {
     let spec = Spec { faults: vec![parsed("crash 2")], ..election("by-mutex", 3, "all") };
     let outcome = run(&spec);
-    assert_eq!(outcome.breaches().map(|violation| violation.name).collect::<Vec<_>>(), ["agreed"]);
+    assert_eq!(outcome.violated().map(|violation| violation.name).collect::<Vec<_>>(), ["agreed"]);
     assert_eq!(outcome.summary.leader, None);
 }
 

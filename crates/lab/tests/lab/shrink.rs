@@ -62,14 +62,14 @@ fn row<F: FamilyLab>(shrunk: &Shrunk<F>, from: &str) -> String {
     // The script is parsed from its text, as from a file.
     let again = Spec { script: Some(Script::parse(&script.to_string(), F::COMMANDS).unwrap()), ..spec.clone() };
     let outcome = experiment::run(&again).unwrap();
-    let violation = outcome.breaches().find(|verdict| verdict.name == *property);
+    let violation = outcome.violated().find(|verdict| verdict.name == *property);
     let violation = violation.unwrap_or_else(|| panic!("{property} holds: {}\n{script}", spec.command("sim")));
     assert_eq!(violation.violation.as_ref(), Some(&shrunk.violation));
     if let Some(twin) =
         twin(spec.algorithm.name()).filter(|_| shrunk.kind == Kind::Always || F::FAMILY == Family::Replica)
     {
         let outcome = experiment::run(&Spec { algorithm: Algorithm::named(twin).unwrap(), ..again }).unwrap();
-        let violation = outcome.breaches().find(|verdict| verdict.name == *property);
+        let violation = outcome.violated().find(|verdict| verdict.name == *property);
         assert!(violation.is_none(), "this is not a failure of the seeded bug of {}:\n{script}", spec.algorithm);
     }
     let arrow = |before: u64, after: u64| format!("{before} → {after}");
@@ -189,7 +189,7 @@ fn a_stale_read_still_fails_after_few_tries() {
     let small = shrunk(&replica("replica-local-read", 293), "linearizable", 300);
     assert_eq!((small.end, small.tries), (End::OutOfTries, 300));
     let outcome = experiment::run(&small.spec).unwrap();
-    assert!(outcome.breaches().any(|verdict| verdict.name == "linearizable"), "{}", small.spec.command("sim"));
+    assert!(outcome.violated().any(|verdict| verdict.name == "linearizable"), "{}", small.spec.command("sim"));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn nothing_smaller_needs_more_tolerance(tries: u64) -> Option<Script> {
     let script = small.spec.script.clone();
     let twin = Spec { algorithm: Algorithm::named("replica").unwrap(), ..small.spec };
     let outcome = experiment::run(&twin).unwrap();
-    assert!(outcome.breaches().all(|verdict| verdict.name != "answered"), "{}", twin.command("sim"));
+    assert!(outcome.violated().all(|verdict| verdict.name != "answered"), "{}", twin.command("sim"));
     script
 }
 
@@ -290,7 +290,7 @@ fn tries_are_bounded_and_an_interruption_keeps_the_best() {
     let smallest = |figures: &Figures| (figures.nodes, figures.events);
     assert!(smallest(&stopped.after) < smallest(&stopped.before));
     let outcome = experiment::run(&stopped.spec).unwrap();
-    assert!(outcome.breaches().any(|verdict| verdict.name == stopped.property), "{}", stopped.spec.command("sim"));
+    assert!(outcome.violated().any(|verdict| verdict.name == stopped.property), "{}", stopped.spec.command("sim"));
     // It grows only where random choices become explicit.
     assert!(seen.windows(2).all(|pair| pair[1].nodes <= pair[0].nodes));
 }

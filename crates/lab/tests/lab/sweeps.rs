@@ -52,7 +52,7 @@ fn crashes_block_the_textbook_algorithms_but_exclusion_holds() {
         let mut stopped = 0;
         for seed in 0..500 {
             let outcome = run(&Spec { seed, ..spec.clone() });
-            let violations: Vec<_> = outcome.breaches().map(|violation| violation.name).collect();
+            let violations: Vec<_> = outcome.violated().map(|violation| violation.name).collect();
             assert!(violations.iter().all(|name| *name == "served"), "seed {seed}: {violations:?}");
             stopped += usize::from(!violations.is_empty());
         }

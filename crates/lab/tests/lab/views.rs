@@ -88,7 +88,7 @@ fn violations(spec: &Spec<Mutex>, seeds: u64) -> (u64, u64) {
     let mut found = (0, 0);
     for seed in 1..=seeds {
         let outcome = run(&Spec { seed, ..spec.clone() });
-        if outcome.verdicts.iter().any(|verdict| verdict.name == "exclusion" && verdict.is_breach()) {
+        if outcome.verdicts.iter().any(|verdict| verdict.name == "exclusion" && verdict.is_violated()) {
             found.0 += 1;
             found.1 += outcome.summary.views.unwrap().refused;
         }
@@ -104,7 +104,7 @@ fn a_holder_that_pauses_past_its_lease_is_refused_by_the_resource() {
     let (mut lost, mut refused) = (0, 0);
     for seed in 1..=60 {
         let outcome = run(&Spec { seed, ..spec.clone() });
-        assert!(outcome.holds(), "seed {seed}: {:?}", outcome.breaches().next());
+        assert!(outcome.holds(), "seed {seed}: {:?}", outcome.violated().next());
         let views = outcome.summary.views.unwrap();
         lost += views.lost;
         refused += views.refused;

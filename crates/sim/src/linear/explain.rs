@@ -7,7 +7,7 @@
 //! others still contradict each other; the rest is the contradiction.
 
 use super::Object;
-use super::history::{OperationId, Record, When};
+use super::history::{OperationId, OrderedTime, Record};
 use super::problem::Problem;
 use super::search::{Outcome, StepBudget, search};
 use super::verdict::Explanation;
@@ -41,7 +41,7 @@ pub(super) fn explain<O: Object>(
 ) -> Option<Explanation> {
     let mut explainer =
         Explainer { records, object, budget: StepBudget::new(steps), max_search_steps: (steps / 8).max(1) };
-    let mut answered: Vec<(When, usize)> =
+    let mut answered: Vec<(OrderedTime, usize)> =
         chosen.iter().filter_map(|&record| Some((records[record].answered_at()?, record))).collect();
     answered.sort_unstable();
 
@@ -64,10 +64,10 @@ pub(super) fn explain<O: Object>(
 }
 
 /// Records by the time of their answers.
-type Answers = BTreeMap<When, usize>;
+type Answers = BTreeMap<OrderedTime, usize>;
 
 /// Returns the chosen records invoked before an instant.
-fn invoked_before<O: Object>(records: &[Record<O>], chosen: &[usize], instant: When) -> Vec<usize> {
+fn invoked_before<O: Object>(records: &[Record<O>], chosen: &[usize], instant: OrderedTime) -> Vec<usize> {
     chosen.iter().copied().filter(|&record| records[record].invoked < instant).collect()
 }
 
@@ -80,7 +80,7 @@ struct Explainer<'h, O: Object> {
 }
 
 impl<O: Object> Explainer<'_, O> {
-    fn search(&mut self, chosen: &[usize], counts: impl Fn(When) -> bool) -> Outcome {
+    fn search(&mut self, chosen: &[usize], counts: impl Fn(OrderedTime) -> bool) -> Outcome {
         let problem = Problem::new(self.records, chosen, |record| record.answered_at().is_some_and(&counts));
         let mut reserved = self.budget.reserve(self.max_search_steps);
         let outcome = search(&problem, self.object, &mut reserved);
@@ -88,7 +88,7 @@ impl<O: Object> Explainer<'_, O> {
         outcome
     }
 
-    fn order(&mut self, chosen: &[usize], counts: impl Fn(When) -> bool) -> Vec<usize> {
+    fn order(&mut self, chosen: &[usize], counts: impl Fn(OrderedTime) -> bool) -> Vec<usize> {
         match self.search(chosen, counts) {
             Outcome::Order(order) => order,
             Outcome::Stuck { .. } | Outcome::Exhausted { .. } => Vec::new(),
@@ -103,7 +103,7 @@ impl<O: Object> Explainer<'_, O> {
     fn first_unexplained(
         &mut self,
         chosen: &[usize],
-        answered: &[(When, usize)],
+        answered: &[(OrderedTime, usize)],
         least: usize,
     ) -> (usize, Option<Answers>) {
         let (mut explained_before, mut bad) = (least, answered.len() - 1);
@@ -126,7 +126,7 @@ impl<O: Object> Explainer<'_, O> {
     /// Starts with the last answer alone. As long as an order explains the answers chosen so far,
     /// it adds the answers that this order violates. If there are none, it adds the latest answers
     /// that the order leaves out, twice as many each time.
-    fn contradiction(&mut self, chosen: &[usize], answers: &[(When, usize)]) -> Option<Answers> {
+    fn contradiction(&mut self, chosen: &[usize], answers: &[(OrderedTime, usize)]) -> Option<Answers> {
         let mut taken: Answers = answers.last().copied().into_iter().collect();
         let mut batch = 1;
         loop {
@@ -150,10 +150,10 @@ impl<O: Object> Explainer<'_, O> {
 
     /// Returns the answers that an order violates: the order gives another answer, or it places the
     /// operation after one that was invoked after the answer.
-    fn violated(&self, order: &[usize], answers: &[(When, usize)]) -> Vec<(When, usize)> {
-        let among: BTreeMap<usize, When> = answers.iter().map(|(when, record)| (*record, *when)).collect();
+    fn violated(&self, order: &[usize], answers: &[(OrderedTime, usize)]) -> Vec<(OrderedTime, usize)> {
+        let among: BTreeMap<usize, OrderedTime> = answers.iter().map(|(when, record)| (*record, *when)).collect();
         let mut object = self.object.clone();
-        let mut latest_invocation: Option<When> = None;
+        let mut latest_invocation: Option<OrderedTime> = None;
         let mut violated = Vec::new();
         for &index in order {
             let record = &self.records[index];

@@ -58,20 +58,20 @@ pub enum AnswerError {
 
 /// A point in time. Events at the same time are ordered by their recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct When {
+pub(super) struct OrderedTime {
     pub(super) time: Time,
     sequence: u64,
 }
 
 pub(super) struct Record<O: Object> {
     pub(super) client: Client,
-    pub(super) invoked: When,
+    pub(super) invoked: OrderedTime,
     pub(super) operation: O::Operation,
-    pub(super) answered: Option<(When, O::Answer)>,
+    pub(super) answered: Option<(OrderedTime, O::Answer)>,
 }
 
 impl<O: Object> Record<O> {
-    pub(super) fn answered_at(&self) -> Option<When> {
+    pub(super) fn answered_at(&self) -> Option<OrderedTime> {
         self.answered.as_ref().map(|(when, _)| *when)
     }
 }
@@ -190,7 +190,7 @@ impl<O: Object> History<O> {
     /// operation that was invoked later. So the first operations of its part may go next: its
     /// part's order has none before it that was invoked after that answer.
     fn merge(&self, orders: Vec<Vec<OperationId>>) -> Vec<OperationId> {
-        let mut due: Vec<(When, usize, OperationId)> = orders
+        let mut due: Vec<(OrderedTime, usize, OperationId)> = orders
             .iter()
             .enumerate()
             .flat_map(|(part, order)| order.iter().map(move |id| (part, *id)))
@@ -210,8 +210,8 @@ impl<O: Object> History<O> {
         merged
     }
 
-    fn now(&mut self, time: Time) -> When {
+    fn now(&mut self, time: Time) -> OrderedTime {
         self.recorded += 1;
-        When { time, sequence: self.recorded }
+        OrderedTime { time, sequence: self.recorded }
     }
 }

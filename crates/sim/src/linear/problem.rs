@@ -1,7 +1,7 @@
 //! A history prepared for the search: which operations are open at the time of each answer.
 
 use super::Object;
-use super::history::{Record, When};
+use super::history::{OrderedTime, Record};
 
 /// An operation with an answer.
 pub(super) struct Call<'h, O: Object> {
@@ -83,11 +83,14 @@ impl<'h, O: Object> Problem<'h, O> {
 
 /// The time from the invocation to the answer.
 struct Span {
-    invoked: When,
-    answered: When,
+    invoked: OrderedTime,
+    answered: OrderedTime,
 }
 
-fn pending<'h, O: Object>(records: &'h [Record<O>], pending_records: &[(When, usize)]) -> Vec<PendingOperation<'h, O>> {
+fn pending<'h, O: Object>(
+    records: &'h [Record<O>],
+    pending_records: &[(OrderedTime, usize)],
+) -> Vec<PendingOperation<'h, O>> {
     let mut pending: Vec<PendingOperation<'h, O>> = Vec::with_capacity(pending_records.len());
     for &(_, record) in pending_records {
         let operation = &records[record].operation;
@@ -102,7 +105,7 @@ fn pending<'h, O: Object>(records: &'h [Record<O>], pending_records: &[(When, us
 fn slots(spans: &[Span]) -> (usize, Vec<usize>) {
     let mut asked: Vec<usize> = (0..spans.len()).collect();
     asked.sort_unstable_by_key(|call| spans[*call].invoked);
-    let mut free_from: Vec<When> = Vec::new();
+    let mut free_from: Vec<OrderedTime> = Vec::new();
     let mut slot_of = vec![0; spans.len()];
     for call in asked {
         let span = &spans[call];
@@ -117,7 +120,7 @@ fn slots(spans: &[Span]) -> (usize, Vec<usize>) {
     (free_from.len(), slot_of)
 }
 
-fn returns<O: Object>(calls: &[Call<'_, O>], spans: &[Span], pending_records: &[(When, usize)]) -> Vec<Return> {
+fn returns<O: Object>(calls: &[Call<'_, O>], spans: &[Span], pending_records: &[(OrderedTime, usize)]) -> Vec<Return> {
     let mut returns: Vec<Return> = Vec::new();
     for span in spans {
         let pending = pending_records.partition_point(|(invoked, _)| *invoked < span.answered);

@@ -7,7 +7,7 @@ use super::{Pending, World};
 use quorate_core::{Incarnation, Input, NodeId, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::{ObservedInput, Observer};
-use quorate_journal::puppets::Condition;
+use quorate_journal::replay_nodes::Condition;
 use quorate_journal::settings::Latency;
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use quorate_core::{Duration, NodeId, Time, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::{Loss, Observer, WorldEvent};
 use quorate_journal::node_clock::NodeClock;
-use quorate_journal::puppets::Condition;
+use quorate_journal::replay_nodes::Condition;
 use quorate_journal::settings::{Disk, DiskTrouble, Fault, TimedFault, Unsynced};
 use quorate_journal::workload::ClientEvent;
 use serde::Serialize;

@@ -6,7 +6,7 @@ use super::{Pending, World};
 use quorate_core::{Duration, Input, NodeId, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::{ObservedInput, Observer, WorldEvent};
-use quorate_journal::puppets::Condition;
+use quorate_journal::replay_nodes::Condition;
 use quorate_journal::settings::{DiskTrouble, Fault, Unsynced};
 use serde::Serialize;
 

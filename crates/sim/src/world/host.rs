@@ -7,7 +7,7 @@ use quorate_journal::Recordable;
 use quorate_journal::disk::Disk;
 use quorate_journal::moment::{MessageId, Moment, ObservedEffect, Observer, Sent};
 use quorate_journal::node_clock::NodeClock;
-use quorate_journal::puppets::Condition;
+use quorate_journal::replay_nodes::Condition;
 use quorate_journal::workload::ClientEvent;
 use serde::Serialize;
 use std::collections::VecDeque;

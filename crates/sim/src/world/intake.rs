@@ -5,7 +5,7 @@ use super::{Pending, World};
 use quorate_core::{Describe, Incarnation, Input, NodeId, WriteOf};
 use quorate_journal::Recordable;
 use quorate_journal::moment::{Loss, MessageId, ObservedInput, Observer, WorldEvent};
-use quorate_journal::puppets::Condition;
+use quorate_journal::replay_nodes::Condition;
 use serde::Serialize;
 
 impl<P, O> World<P, O>

@@ -10,10 +10,10 @@ use super::{Pending, World};
 use quorate_core::membership::{Answer, LeaseTerms, Membership, Request, Suspicion};
 use quorate_core::{Duration, Epoch, Group, Incarnation, Input, NodeId, Time, View, WriteOf, majority};
 use quorate_journal::Recordable;
-use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::moment::{ObservedInput, Observer};
 use quorate_journal::node_clock::NodeClock;
-use quorate_journal::puppets::Condition;
+use quorate_journal::replay_nodes::Condition;
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Chance, Latency};
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub(super) struct MembershipService {
     /// The terms by which members compute the end of their leases.
     terms: LeaseTerms,
     clock: NodeClock,
-    dice: Dice,
+    rng: SeededRng,
     latency: Latency,
     loss: Chance,
     /// The time of the next scheduled check for expired leases.
@@ -75,16 +75,16 @@ impl MembershipNotice {
 impl MembershipService {
     fn new(views: &Views, nodes: usize, seed: u64, latency: Latency, loss: Chance) -> Self {
         let Views { terms, waits_for_leases: waits } = *views;
-        let mut dice = Dice::new(seed, Stream::Membership);
+        let mut rng = SeededRng::new(seed, Stream::Membership);
         let bound = u64::from(terms.drift_ppm);
-        let drift = i64::try_from(dice.below(2 * bound + 1)).unwrap_or(0) - i64::from(terms.drift_ppm);
+        let drift = i64::try_from(rng.below(2 * bound + 1)).unwrap_or(0) - i64::from(terms.drift_ppm);
         let mut clock = NodeClock::synchronized(Time::ZERO);
         clock.drift(Time::ZERO, i32::try_from(drift).unwrap_or(0));
         let service_terms = if waits { terms } else { LeaseTerms { lease: terms.keepalive.times(2), ..terms } };
         let membership = Membership::founding(&Group::of_size(nodes), service_terms);
         let latest_views = vec![(Incarnation::FIRST, Epoch::default()); nodes];
         let departed = vec![None; nodes];
-        Self { membership, terms, clock, dice, latency, loss, next_check: None, latest_views, departed }
+        Self { membership, terms, clock, rng, latency, loss, next_check: None, latest_views, departed }
     }
 
     /// Returns the time since the start by the service's own clock.
@@ -190,8 +190,8 @@ where
             return None;
         }
         let service = self.membership_service.as_mut()?;
-        let delay = service.dice.length(service.latency);
-        (!service.dice.happens(service.loss)).then_some(delay)
+        let delay = service.rng.length(service.latency);
+        (!service.rng.happens(service.loss)).then_some(delay)
     }
 
     /// Returns whether a node can communicate in both directions with a majority of the nodes.

@@ -23,9 +23,9 @@ pub use membership_service::Views;
 use membership_service::{MembershipEvent, MembershipNotice, MembershipService};
 use quorate_core::{Duration, Effects, Incarnation, Input, NodeId, Protocol, Time, WriteOf};
 use quorate_journal::Recordable;
-use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::moment::{Loss, MessageId, Moment, ObservedInput, Observer, WorldEvent};
-use quorate_journal::puppets::Condition;
+use quorate_journal::replay_nodes::Condition;
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Direction, Latency};
 use quorate_journal::workload::ClientEvent;
 use serde::Serialize;
@@ -74,8 +74,8 @@ struct Environment<P: Protocol, O> {
     network: Network,
     processing: Latency,
     sync: Latency,
-    timer_dice: Dice,
-    node_dice: Dice,
+    timer_dice: SeededRng,
+    node_dice: SeededRng,
     /// The choices that a script has fixed, if any.
     directions: Option<Box<Directions>>,
     observer: O,
@@ -286,18 +286,18 @@ where
     /// Creates a world. `make` creates each node, at its first start and again at every restart.
     pub fn new(setup: &Setup, make: impl Fn(NodeId) -> P + 'static, observer: O) -> Self {
         let slots = (0..setup.nodes).map(NodeId::from_index).map(|id| Slot { node: make(id), host: Host::new() });
-        let dice = |stream| Dice::new(setup.seed, stream);
+        let rng = |stream| SeededRng::new(setup.seed, stream);
         Self {
             slots: slots.collect(),
             make: Box::new(make),
             environment: Environment {
                 time: Time::ZERO,
                 queue: Queue::new(),
-                network: Network::new(setup.wire.clone(), dice(Stream::Network)),
+                network: Network::new(setup.wire.clone(), rng(Stream::Network)),
                 processing: setup.processing,
                 sync: setup.sync,
-                timer_dice: dice(Stream::Timers),
-                node_dice: dice(Stream::Nodes),
+                timer_dice: rng(Stream::Timers),
+                node_dice: rng(Stream::Nodes),
                 directions: None,
                 observer,
                 message_events: Vec::new(),

@@ -138,7 +138,7 @@ impl<'a> Report<'a> {
 fn word(end: End) -> &'static str {
     match end {
         End::Complete => "complete",
-        End::FirstBreach => "first-breach",
+        End::FirstViolation => "first-breach",
         End::Memory => "memory",
         End::IdsExhausted => "numbers",
         End::Stopped => "stopped",

@@ -218,7 +218,7 @@ fn counterexample<F: CheckedFamily>(
 fn ending<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
     let findings = &run.findings;
     if let (Search::Walks(Walks { steps, .. }), Some(walks)) = (spec.effort.search, findings.walks) {
-        let early = if findings.end == End::FirstBreach { ", up to the first violation" } else { "" };
+        let early = if findings.end == End::FirstViolation { ", up to the first violation" } else { "" };
         let walks = if walks == 1 { "1 random walk".into() } else { format!("{} random walks", grouped(walks)) };
         let early = if findings.end == End::Memory { ", up to the memory limit" } else { early };
         return format!("{walks} of at most {} steps{early}; other states were not explored", grouped(steps));
@@ -228,7 +228,7 @@ fn ending<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
             let word = if run.is_complete() { "complete" } else { "not finished" };
             return format!("{word}: {}; {}", all_seen(spec, findings), collisions(findings));
         }
-        End::FirstBreach => "--stop-at-first ends a check at the first violation".into(),
+        End::FirstViolation => "--stop-at-first ends a check at the first violation".into(),
         End::Memory => format!("the memory limit of {} was reached", Memory::from_bytes(spec.effort.memory)),
         End::IdsExhausted => "there are more states, messages or instants than the checker can number".into(),
         End::Stopped => "it was interrupted".into(),

@@ -80,6 +80,6 @@ pub(super) fn open(
     // The folder replaces a lost one, and nothing has been written to it yet.
     let is_blank = writes == 0 && store.identity().origin != Origin::Founded;
     let start_state = StartState { durable, incarnation: recovery.incarnation, is_blank };
-    let scribe = DiskWriter::start(store, CAPACITY, RetryDelays::default(), report)?;
-    Ok(Opened { start_state, disk: Disk::Scribe(scribe), writes })
+    let disk_writer = DiskWriter::start(store, CAPACITY, RetryDelays::default(), report)?;
+    Ok(Opened { start_state, disk: Disk::Writer(disk_writer), writes })
 }

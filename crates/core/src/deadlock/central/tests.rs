@@ -17,82 +17,82 @@ rules! { request_sites(Plan::new, Central::new), 3;
     cd_1_every_site_reports_waits_releases_and_ends_of_waits(
         "2 ask-P1+P3; 2 > 3; 3 answer-P2; 3 > 2; 2 > 1; 1 answer-P2; 1 > 2; rest; 1 ask-P2", expect![[r#"
             2 ask P1 and P3: RQ-1 P2 asks P1 and P3; P2 waits for P1 and P3; request → 1; request → 3; CD-1 reports that P2 waits for P1 and P3; waits → 1
-            3 hears request from 2: RQ-2 P2 waits for P3; P2 waits for P3
+            3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
             3 answer P2: RQ-3 P3 answers P2; P3 answers P2; let-go → 2
-            2 hears let-go from 3: RQ-4 P2 still waits for P1; CD-1 reports that P3 has answered P2; eased → 1
-            1 hears request from 2: RQ-2 P2 waits for P1; P2 waits for P1
+            2 receives let-go from 3: RQ-4 P2 still waits for P1; CD-1 reports that P3 has answered P2; eased → 1
+            1 receives request from 2: RQ-2 P2 waits for P1; P2 waits for P1
             1 answer P2: RQ-3 P1 answers P2; P1 answers P2; let-go → 2
-            2 hears let-go from 1: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; runs → 1; P2 continues
-            1 hears eased from 2: CD-2 removes the wait of P2 for P3
+            2 receives let-go from 1: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; runs → 1; P2 continues
+            1 receives eased from 2: CD-2 removes the wait of P2 for P3
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; CD-1 reports that P1 waits for P2
         "#]]);
 
     cd_2_reports_about_own_agents_are_stored_and_searched("2 ask-P3; 2 > 1; 3 ask-P2; 3 > 1 as 2", expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; CD-1 reports that P2 waits for P3; waits → 1
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; CD-1 reports that P3 waits for P2; waits → 1
-        1 hears waits from 2: CD-2 ignores a message of 2 about agents of other sites
+        1 receives waits from 2: CD-2 ignores a message of 2 about agents of other sites
     "#]]);
 
     cd_2_the_detector_does_not_search_while_an_answer_is_awaited(
         of 5, "2 ask-P3; 3 ask-P2; 2 > 1 | 3 > 1; 4 ask-P5; 5 ask-P4; 4 > 1; 5 > 1; rest", expect![[r#"
-            1 hears waits from 3: CD-3 asks whether these waits still exist: P2 waits for P3; P3 waits for P2; ask → 2; ask → 3
+            1 receives waits from 3: CD-3 asks whether these waits still exist: P2 waits for P3; P3 waits for P2; ask → 2; ask → 3
             4 ask P5: RQ-1 P4 asks P5; P4 waits for P5; request → 5; CD-1 reports that P4 waits for P5; waits → 1
             5 ask P4: RQ-1 P5 asks P4; P5 waits for P4; request → 4; CD-1 reports that P5 waits for P4; waits → 1
-            3 hears request from 2: RQ-2 P2 waits for P3; P2 waits for P3
-            2 hears request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-            2 hears ask from 1: CD-4 has released 0 of these waits; answer → 1
-            3 hears ask from 1: CD-4 has released 0 of these waits; answer → 1
-            5 hears request from 4: RQ-2 P4 waits for P5; P4 waits for P5
-            4 hears request from 5: RQ-2 P5 waits for P4; P5 waits for P4
-            1 hears answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P2; CD-3 asks whether these waits still exist: P4 waits for P5; P5 waits for P4; ask → 4; ask → 5; DEADLOCK: P2 waits for P3; P3 waits for P2
-            4 hears ask from 1: CD-4 has released 0 of these waits; answer → 1
-            5 hears ask from 1: CD-4 has released 0 of these waits; answer → 1
-            1 hears answer from 5: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P4; DEADLOCK: P4 waits for P5; P5 waits for P4
+            3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
+            2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
+            2 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+            3 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+            5 receives request from 4: RQ-2 P4 waits for P5; P4 waits for P5
+            4 receives request from 5: RQ-2 P5 waits for P4; P5 waits for P4
+            1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P2; CD-3 asks whether these waits still exist: P4 waits for P5; P5 waits for P4; ask → 4; ask → 5; DEADLOCK: P2 waits for P3; P3 waits for P2
+            4 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+            5 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+            1 receives answer from 5: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P4; DEADLOCK: P4 waits for P5; P5 waits for P4
         "#]]);
 
     cd_3_the_detector_asks_the_awaited_agents_first("2 ask-P3; 2 > 1 | 3 ask-P1|P2; 3 > 1; 3 > 1; 1 ask-P3", expect![[r#"
         3 ask any of P1 and P2: RQ-1 P3 asks any of P1 and P2; P3 waits for any of P1 and P2; request → 1; request → 2; CD-1 reports that P3 waits for any of P1 and P2; waits → 1
-        1 hears request from 3: RQ-2 P3 waits for P1; P3 waits for P1
+        1 receives request from 3: RQ-2 P3 waits for P1; P3 waits for P1
         1 ask P3: RQ-1 P1 asks P3; P1 waits for P3; request → 3; CD-1 reports that P1 waits for P3; CD-3 asks whether these waits still exist: P1 waits for P3; P2 waits for P3; P3 waits for any of P1 and P2; ask → 2; ask → 3; CD-4 has released 0 of these waits
     "#]]);
 
     cd_4_a_site_that_has_not_received_a_request_answers_when_it_has(
         "2 ask-P3; 3 ask-P2; 3 > 2; 2 > 1; 3 > 1; 1 > 3 | 2 > 3", expect![[r#"
-            3 hears request from 2: RQ-2 P2 waits for P3; P2 waits for P3; CD-4 has released 0 of these waits; answer → 1
+            3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3; CD-4 has released 0 of these waits; answer → 1
         "#]]);
 
     cd_5_a_confirmed_deadlock_is_reported_once("2 ask-P3; 3 ask-P2 | rest; 2 look; 1 ask-P2; rest; 1 look", expect![[r#"
-        3 hears request from 2: RQ-2 P2 waits for P3; P2 waits for P3
-        2 hears request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-        1 hears waits from 3: CD-3 asks whether these waits still exist: P2 waits for P3; P3 waits for P2; ask → 2; ask → 3
-        2 hears ask from 1: CD-4 has released 0 of these waits; answer → 1
-        3 hears ask from 1: CD-4 has released 0 of these waits; answer → 1
-        1 hears answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P2; DEADLOCK: P2 waits for P3; P3 waits for P2
+        3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
+        2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
+        1 receives waits from 3: CD-3 asks whether these waits still exist: P2 waits for P3; P3 waits for P2; ask → 2; ask → 3
+        2 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+        3 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+        1 receives answer from 3: CD-5 all waits still exist: it is a deadlock; RS-1 reports a deadlock found by P2; DEADLOCK: P2 waits for P3; P3 waits for P2
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; CD-1 reports that P1 waits for P2
-        2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+        2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
     "#]]);
 
     cd_5_a_phantom_is_removed("2 ask-P3; 2 > 3; 2 > 1; 3 answer-P2; 3 ask-P2; 3 > 1 | rest", expect![[r#"
-        2 hears let-go from 3: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; runs → 1; P2 continues
-        2 hears request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-        2 hears ask from 1: CD-4 has released 0 of these waits; answer → 1
-        3 hears ask from 1: CD-4 has released 1 of these waits; answer → 1
-        1 hears answer from 3: CD-5 it was a phantom: 1 of its waits have ended
+        2 receives let-go from 3: RQ-4 P2 continues; CD-1 reports that P2 no longer waits; runs → 1; P2 continues
+        2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
+        2 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+        3 receives ask from 1: CD-4 has released 1 of these waits; answer → 1
+        1 receives answer from 3: CD-5 it was a phantom: 1 of its waits have ended
     "#]]);
 
     /// Two deadlocks. The victim of the first is at the detector's own site, so that no message
     /// confirms its abort.
     cd_5_after_the_abort_of_its_own_process_the_detector_takes_up_the_next_deadlock(
         by request_sites(p1_first, Central::new), of 4, "1 ask-P2; 2 ask-P1 | rest; 3 ask-P4; 4 ask-P3; rest; 1 give-up", expect![[r#"
-            2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-            1 hears request from 2: RQ-2 P2 waits for P1; P2 waits for P1
-            1 hears waits from 2: CD-3 asks whether these waits still exist: P1 waits for P2; P2 waits for P1; ask → 2; CD-4 has released 0 of these waits
-            2 hears ask from 1: CD-4 has released 0 of these waits; answer → 1
-            1 hears answer from 2: CD-5 all waits still exist: it is a deadlock; RS-1 sends the resolver a deadlock found by P1; RS-3 chooses the victim P1; RS-4 asks the process to abort: P1; DEADLOCK: P1 waits for P2; P2 waits for P1; P1 must abort; P1 MUST ABORT: P1 waits for P2; P2 waits for P1; P1 must abort
+            2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+            1 receives request from 2: RQ-2 P2 waits for P1; P2 waits for P1
+            1 receives waits from 2: CD-3 asks whether these waits still exist: P1 waits for P2; P2 waits for P1; ask → 2; CD-4 has released 0 of these waits
+            2 receives ask from 1: CD-4 has released 0 of these waits; answer → 1
+            1 receives answer from 2: CD-5 all waits still exist: it is a deadlock; RS-1 sends the resolver a deadlock found by P1; RS-3 chooses the victim P1; RS-4 asks the process to abort: P1; DEADLOCK: P1 waits for P2; P2 waits for P1; P1 must abort; P1 MUST ABORT: P1 waits for P2; P2 waits for P1; P1 must abort
             3 ask P4: RQ-1 P3 asks P4; P3 waits for P4; request → 4; CD-1 reports that P3 waits for P4; waits → 1
             4 ask P3: RQ-1 P4 asks P3; P4 waits for P3; request → 3; CD-1 reports that P4 waits for P3; waits → 1
-            4 hears request from 3: RQ-2 P3 waits for P4; P3 waits for P4
-            3 hears request from 4: RQ-2 P4 waits for P3; P4 waits for P3
+            4 receives request from 3: RQ-2 P3 waits for P4; P3 waits for P4
+            3 receives request from 4: RQ-2 P4 waits for P3; P4 waits for P3
             1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2; CD-1 reports that P1 no longer waits; RS-5 confirms the abort of P1; RS-6 has resolved the deadlock by the abort of P1; CD-3 asks whether these waits still exist: P3 waits for P4; P4 waits for P3; ask → 3; ask → 4
         "#]]);
 }
@@ -111,11 +111,11 @@ fn cd_5_a_cycle_behind_a_deadlock_is_reported_too() {
 fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(4), Central::new);
     group.run("2 ask-P3; 3 ask-P2; 2 > 1; 3 > 1");
-    let edge = Edge { who: process(2), spell: WaitId(1), on: process(3) };
+    let edge = Edge { who: process(2), wait_id: WaitId(1), on: process(3) };
     let forged = [
         (4, 1, Message::Waits(wait(process(2), process(4)))),
-        (4, 1, Message::Eased { edge, stake: AbortCost::default() }),
-        (4, 1, Message::Runs { who: process(2), spell: WaitId(1) }),
+        (4, 1, Message::Eased { edge, abort_cost: AbortCost::default() }),
+        (4, 1, Message::Runs { who: process(2), wait_id: WaitId(1) }),
         (4, 3, Message::Ask { round: 1, edges: [].into() }),
         // From a site that was not asked, or for another round.
         (4, 1, Message::Answer { round: 1, void: [edge].into() }),
@@ -124,8 +124,8 @@ fn forged_messages_about_others_are_ignored() {
         // A wait for an agent at a site that does not exist.
         (4, 1, Message::Waits(wait(process(4), process(9)))),
         // For another wait of the agent.
-        (2, 1, Message::Eased { edge: Edge { spell: WaitId(9), ..edge }, stake: AbortCost::default() }),
-        (2, 1, Message::Runs { who: process(2), spell: WaitId(0) }),
+        (2, 1, Message::Eased { edge: Edge { wait_id: WaitId(9), ..edge }, abort_cost: AbortCost::default() }),
+        (2, 1, Message::Runs { who: process(2), wait_id: WaitId(0) }),
     ];
     assert_ignored(group, forged.map(|(from, to, message)| (from, to, Outer::Detector(message))));
 }

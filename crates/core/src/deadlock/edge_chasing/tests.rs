@@ -23,45 +23,45 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
 
     ec_2_a_probe_ends_at_an_agent_that_does_not_wait(of 2, "1 ask-P2; 1 > 2; 1 > 2", expect![[r#"
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe to P2; probe → 2
-        2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-        2 hears probe from 1: EC-2 drops it: P2 does not wait
+        2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+        2 receives probe from 1: EC-2 drops it: P2 does not wait
     "#]]);
 
     ec_2_a_probe_ends_at_an_agent_that_has_answered_the_last_one(
         "1 ask-P2; 1 > 2 | 2 answer-P1; 2 ask-P3; 1 > 2", expect![[r#"
             2 answer P1: RQ-3 P2 answers P1; P2 answers P1; let-go → 1
             2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
-            2 hears probe from 1: EC-2 drops it: P1 does not wait for P2
+            2 receives probe from 1: EC-2 drops it: P1 does not wait for P2
         "#]]);
 
     ec_2_a_probe_that_overtakes_its_request_ends("2 ask-P3; 1 ask-P2 | 1 > 2 last", expect![[r#"
-        2 hears probe from 1: EC-2 drops it: P1 does not wait for P2
+        2 receives probe from 1: EC-2 drops it: P1 does not wait for P2
     "#]]);
 
     ec_2_each_agent_forwards_a_check_once(of 5, "2 ask-P4; 3 ask-P4; 4 ask-P5 | rest; 1 ask-P2+P3; rest", expect![[r#"
-        4 hears request from 2: RQ-2 P2 waits for P4; P2 waits for P4
-        4 hears probe from 2: EC-2 P4 waits for P5; probe → 5
-        4 hears request from 3: RQ-2 P3 waits for P4; P3 waits for P4
-        4 hears probe from 3: EC-2 P4 waits for P5; probe → 5
-        5 hears request from 4: RQ-2 P4 waits for P5; P4 waits for P5
-        5 hears probe from 4: EC-2 drops it: P5 does not wait
-        5 hears probe from 4: EC-2 drops it: P5 does not wait
-        5 hears probe from 4: EC-2 drops it: P5 does not wait
+        4 receives request from 2: RQ-2 P2 waits for P4; P2 waits for P4
+        4 receives probe from 2: EC-2 P4 waits for P5; probe → 5
+        4 receives request from 3: RQ-2 P3 waits for P4; P3 waits for P4
+        4 receives probe from 3: EC-2 P4 waits for P5; probe → 5
+        5 receives request from 4: RQ-2 P4 waits for P5; P4 waits for P5
+        5 receives probe from 4: EC-2 drops it: P5 does not wait
+        5 receives probe from 4: EC-2 drops it: P5 does not wait
+        5 receives probe from 4: EC-2 drops it: P5 does not wait
         1 ask P2 and P3: RQ-1 P1 asks P2 and P3; P1 waits for P2 and P3; request → 2; request → 3; EC-1 P1 sends a probe to P2 and P3; probe → 2; probe → 3
-        2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-        3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
-        2 hears probe from 1: EC-2 P2 waits for P4; probe → 4
-        3 hears probe from 1: EC-2 P3 waits for P4; probe → 4
-        4 hears probe from 2: EC-2 P4 waits for P5; probe → 5
-        4 hears probe from 3: EC-2 drops it: P4 has forwarded this check of P1
-        5 hears probe from 4: EC-2 drops it: P5 does not wait
+        2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+        3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
+        2 receives probe from 1: EC-2 P2 waits for P4; probe → 4
+        3 receives probe from 1: EC-2 P3 waits for P4; probe → 4
+        4 receives probe from 2: EC-2 P4 waits for P5; probe → 5
+        4 receives probe from 3: EC-2 drops it: P4 has forwarded this check of P1
+        5 receives probe from 4: EC-2 drops it: P5 does not wait
     "#]]);
 
     ec_3_a_probe_that_returns_has_found_a_cycle("1 ask-P2; 2 ask-P3; rest; 3 ask-P1 | rest", expect![[r#"
-        1 hears request from 3: RQ-2 P3 waits for P1; P3 waits for P1
-        1 hears probe from 3: EC-2 P1 waits for P2; probe → 2
-        2 hears probe from 1: EC-2 P2 waits for P3; probe → 3
-        3 hears probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for P1; P1 waits for P2; P2 waits for P3
+        1 receives request from 3: RQ-2 P3 waits for P1; P3 waits for P1
+        1 receives probe from 3: EC-2 P1 waits for P2; probe → 2
+        2 receives probe from 1: EC-2 P2 waits for P3; probe → 3
+        3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for P1; P1 waits for P2; P2 waits for P3
     "#]]);
 
     ec_3_a_cycle_within_a_site_takes_no_message(
@@ -74,16 +74,16 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
         of 4, "3 ask-P1; 2 ask-P3; rest; 1 ask-P2; 1 > 2; 1 > 2; 2 > 3 | 1 give-up; 1 ask-P4; 3 > 1", expect![[r#"
             1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2
             1 ask P4: RQ-1 P1 asks P4; P1 waits for P4; request → 4; EC-1 P1 sends a probe to P4; probe → 4
-            1 hears probe from 3: EC-3 drops it: it belongs to an earlier wait of P1
+            1 receives probe from 3: EC-3 drops it: it belongs to an earlier wait of P1
         "#]]);
 
     ec_4_an_agent_that_waits_anew_forwards_the_same_check_again(
         of 4, "3 ask-P2; 2 ask-P4; rest; 1 ask-P2+P3; 1 > 2; 1 > 2; 4 answer-P2 | 4 > 2; 2 ask-P4; 1 > 3; 1 > 3; 3 > 2", expect![[r#"
-            2 hears let-go from 4: RQ-4 P2 continues; P2 continues
+            2 receives let-go from 4: RQ-4 P2 continues; P2 continues
             2 ask P4: RQ-1 P2 asks P4; P2 waits for P4; request → 4; EC-1 P2 sends a probe to P4; probe → 4
-            3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
-            3 hears probe from 1: EC-2 P3 waits for P2; probe → 2
-            2 hears probe from 3: EC-2 P2 waits for P4; probe → 4
+            3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
+            3 receives probe from 1: EC-2 P3 waits for P2; probe → 2
+            2 receives probe from 3: EC-2 P2 waits for P4; probe → 4
         "#]]);
 }
 
@@ -96,9 +96,9 @@ fn ec_1_with_patience_the_probe_is_delayed_and_omitted_if_the_wait_ends() {
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2
         1 timer: EC-1 P1 sends a probe to P2; probe → 2
-        2 hears request from 3: RQ-2 P3 waits for P2; P3 waits for P2
+        2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
         2 answer P3: RQ-3 P2 answers P3; P2 answers P3; let-go → 3
-        3 hears let-go from 2: RQ-4 P3 continues; P3 continues
+        3 receives let-go from 2: RQ-4 P3 continues; P3 continues
     "#]]
     .assert_eq(&group.trace);
     assert_eq!(group.timers(), 0);
@@ -201,7 +201,7 @@ fn forged_messages_about_others_are_ignored() {
     group.run("1 ask-P2; 2 ask-P1; 1 > 2; 2 > 1");
     let none = Wait { need: Need::All([].into()), ..wait(process(2), process(1)) };
     let both = Wait { need: Need::All([process(1), process(2)].into()), ..wait(process(2), process(1)) };
-    let stale = Wait { spell: WaitId(7), ..wait(process(2), process(1)) };
+    let stale = Wait { wait_id: WaitId(7), ..wait(process(2), process(1)) };
     let paths = [
         [].into(),
         [none].into(),

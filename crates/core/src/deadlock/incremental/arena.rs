@@ -1,7 +1,7 @@
 //! The storage of owners, their waits, and the edges between them. Each edge can be found from both
 //! of its ends and removed in constant time.
 
-use super::few::Few;
+use super::inline_vec::InlineVec;
 use super::slab::Slab;
 use crate::deadlock::Need;
 use alloc::collections::BTreeMap;
@@ -24,8 +24,8 @@ pub(super) struct WaitSlot(pub(super) u32);
 #[derive(Clone, Debug)]
 pub(super) struct Owner<O> {
     pub(super) owner: O,
-    pub(super) waits: Few<WaitSlot>,
-    pub(super) waited_by: Few<Link>,
+    pub(super) waits: InlineVec<WaitSlot>,
+    pub(super) waited_by: InlineVec<Link>,
 }
 
 /// An edge as stored at the owner that is waited for.
@@ -50,7 +50,7 @@ pub(super) struct Wait {
     /// The position in the waiter's waits.
     pub(super) position: usize,
     any: bool,
-    pub(super) edges: Few<Edge>,
+    pub(super) edges: InlineVec<Edge>,
 }
 
 /// An edge as stored at the wait.
@@ -107,7 +107,7 @@ impl<O: Ord + Copy> Arena<O> {
     }
 
     pub(super) fn add_owner(&mut self, owner: O) -> OwnerSlot {
-        let slot = OwnerSlot(self.owners.insert(Owner { owner, waits: Few::new(), waited_by: Few::new() }));
+        let slot = OwnerSlot(self.owners.insert(Owner { owner, waits: InlineVec::new(), waited_by: InlineVec::new() }));
         self.slots.insert(owner, slot);
         slot
     }
@@ -192,7 +192,7 @@ impl<O: Ord + Copy> Arena<O> {
     pub(super) fn add_wait(&mut self, waiter: OwnerSlot, any: bool) -> WaitSlot {
         let position = self.owner(waiter).map_or(0, |owner| owner.waits.len());
         self.serial += 1;
-        let wait = Wait { serial: self.serial, waiter, position, any, edges: Few::new() };
+        let wait = Wait { serial: self.serial, waiter, position, any, edges: InlineVec::new() };
         let wait_slot = WaitSlot(self.waits.insert(wait));
         if let Some(owner) = self.owners.get_mut(waiter.0) {
             owner.waits.push(wait_slot);

@@ -38,63 +38,63 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
     lk_2_a_process_waits_for_a_resource_when_the_request_arrives(
         by lock_sites(&[1], EdgeChasing::new), "1 ask-R1 | 2 ask-R1; 2 > 1; 2 > 1", expect![[r#"
             2 ask R1: LK-1 P2 asks for R1; P2 waits for R1; CE-1 requests entry with ticket 2/1; request → 1; EC-1 P2 sends a probe to R1; probe → 1
-            1 hears request from 2: LK-2 P2 waits for R1; P2 waits for R1; CE-2 queues ticket 2/1: ticket 1/1 is granted
-            1 hears probe from 2: EC-2 R1 waits for P1; EC-2 drops it: P1 does not wait
+            1 receives request from 2: LK-2 P2 waits for R1; P2 waits for R1; CE-2 queues ticket 2/1: ticket 1/1 is granted
+            1 receives probe from 2: EC-2 R1 waits for P1; EC-2 drops it: P1 does not wait
         "#]]);
 
     lk_3_a_granted_resource_waits_for_its_holder(
         by lock_sites(&[3], EdgeChasing::new), "1 ask-R3 | 1 > 3; 2 ask-R3; 2 > 3; 3 > 1; 1 answer-R3; 1 > 3; 1 > 3;
          2 give-up; rest", expect![[r#"
-             3 hears request from 1: LK-2 P1 waits for R3; P1 waits for R3; CE-2 grants ticket 1/1; grant → 1; LK-3 R3 is granted to P1; R3 is granted to P1; P1 holds R3; EC-1 R3 sends a probe to P1; probe → 1
+             3 receives request from 1: LK-2 P1 waits for R3; P1 waits for R3; CE-2 grants ticket 1/1; grant → 1; LK-3 R3 is granted to P1; R3 is granted to P1; P1 holds R3; EC-1 R3 sends a probe to P1; probe → 1
              2 ask R3: LK-1 P2 asks for R3; P2 waits for R3; CE-1 requests entry with ticket 2/1; request → 3; EC-1 P2 sends a probe to R3; probe → 3
-             3 hears request from 2: LK-2 P2 waits for R3; P2 waits for R3; CE-2 queues ticket 2/1: ticket 1/1 is granted
-             1 hears grant from 3: CE-3 enters with ticket 1/1; LK-4 P1 has R3; P1 has R3; P1 continues
+             3 receives request from 2: LK-2 P2 waits for R3; P2 waits for R3; CE-2 queues ticket 2/1: ticket 1/1 is granted
+             1 receives grant from 3: CE-3 enters with ticket 1/1; LK-4 P1 has R3; P1 has R3; P1 continues
              1 answer R3: LK-5 P1 releases R3; P1 releases R3; CE-4 returns ticket 1/1; release → 3
-             3 hears probe from 1: EC-2 drops it: P1 does not wait for R3
-             3 hears release from 1: CE-5 receives ticket 1/1 back; CE-2 grants ticket 2/1; grant → 2; LK-3 R3 is free; R3 is free; LK-3 R3 is granted to P2; R3 is granted to P2; P2 holds R3; EC-1 R3 sends a probe to P2; probe → 2
+             3 receives probe from 1: EC-2 drops it: P1 does not wait for R3
+             3 receives release from 1: CE-5 receives ticket 1/1 back; CE-2 grants ticket 2/1; grant → 2; LK-3 R3 is free; R3 is free; LK-3 R3 is granted to P2; R3 is granted to P2; P2 holds R3; EC-1 R3 sends a probe to P2; probe → 2
              2 give-up: LK-6 P2 cancels its wait; P2 has cancelled its wait; CE-6 cancels ticket 2/1; release → 3
-             1 hears probe from 3: EC-2 drops it: R3 does not wait for P1
-             3 hears probe from 2: EC-2 drops it: P2 does not wait for R3
-             2 hears grant from 3: CE-3 ignores a grant of ticket 2/1: no request waits with it; LK-4 P2 has cancelled its request for R3
-             2 hears probe from 3: EC-2 drops it: R3 does not wait for P2
-             3 hears release from 2: CE-5 receives ticket 2/1 back; the queue is empty; LK-3 R3 is free; R3 is free
+             1 receives probe from 3: EC-2 drops it: R3 does not wait for P1
+             3 receives probe from 2: EC-2 drops it: P2 does not wait for R3
+             2 receives grant from 3: CE-3 ignores a grant of ticket 2/1: no request waits with it; LK-4 P2 has cancelled its request for R3
+             2 receives probe from 3: EC-2 drops it: R3 does not wait for P2
+             3 receives release from 2: CE-5 receives ticket 2/1 back; the queue is empty; LK-3 R3 is free; R3 is free
          "#]]);
 
     lk_4_a_process_continues_when_it_has_all_resources("3 ask-R1+R2; 3 > 1; 3 > 2 | 1 > 3; 2 > 3", expect![[r#"
-        3 hears grant from 1: CE-3 enters with ticket 3/1; LK-4 P3 has R1; P3 has R1
-        3 hears grant from 2: CE-3 enters with ticket 3/1; LK-4 P3 has R2; P3 has R2; P3 continues
+        3 receives grant from 1: CE-3 enters with ticket 3/1; LK-4 P3 has R1; P3 has R1
+        3 receives grant from 2: CE-3 enters with ticket 3/1; LK-4 P3 has R2; P3 has R2; P3 continues
     "#]]);
 
     lk_4_the_grant_of_a_cancelled_request_is_returned(
         by lock_sites(&[2], EdgeChasing::new), of 2, "1 ask-R2; 1 > 2; 1 give-up | 2 > 1; 2 > 1; rest", expect![[r#"
-            1 hears grant from 2: CE-3 ignores a grant of ticket 1/1: no request waits with it; LK-4 P1 has cancelled its request for R2
-            1 hears probe from 2: EC-2 drops it: R2 does not wait for P1
-            2 hears probe from 1: EC-2 drops it: P1 does not wait for R2
-            2 hears release from 1: CE-5 receives ticket 1/1 back; the queue is empty; LK-3 R2 is free; R2 is free
+            1 receives grant from 2: CE-3 ignores a grant of ticket 1/1: no request waits with it; LK-4 P1 has cancelled its request for R2
+            1 receives probe from 2: EC-2 drops it: R2 does not wait for P1
+            2 receives probe from 1: EC-2 drops it: P1 does not wait for R2
+            2 receives release from 1: CE-5 receives ticket 1/1 back; the queue is empty; LK-3 R2 is free; R2 is free
         "#]]);
 
     /// R1 goes to P1, which is at its coordinator's site and waits for R2 too. The holder of R2
     /// waits for R1. The check of R1 must find that P1 waits for R2.
     lk_4_at_its_coordinators_site_a_process_has_a_resource_before_the_detector_is_informed(
         "3 ask-R1 | rest; 2 ask-R2; 1 ask-R1+R2; 2 ask-R1; rest; 3 answer-R1; rest", expect![[r#"
-            1 hears request from 3: LK-2 P3 waits for R1; P3 waits for R1; CE-2 grants ticket 3/1; grant → 3; LK-3 R1 is granted to P3; R1 is granted to P3; P3 holds R1; EC-1 R1 sends a probe to P3; probe → 3
-            1 hears probe from 3: EC-2 drops it: P3 does not wait for R1
-            3 hears grant from 1: CE-3 enters with ticket 3/1; LK-4 P3 has R1; P3 has R1; P3 continues
-            3 hears probe from 1: EC-2 drops it: P3 does not wait
+            1 receives request from 3: LK-2 P3 waits for R1; P3 waits for R1; CE-2 grants ticket 3/1; grant → 3; LK-3 R1 is granted to P3; R1 is granted to P3; P3 holds R1; EC-1 R1 sends a probe to P3; probe → 3
+            1 receives probe from 3: EC-2 drops it: P3 does not wait for R1
+            3 receives grant from 1: CE-3 enters with ticket 3/1; LK-4 P3 has R1; P3 has R1; P3 continues
+            3 receives probe from 1: EC-2 drops it: P3 does not wait
             2 ask R2: LK-1 P2 asks for R2; P2 waits for R2; LK-2 P2 waits for R2; P2 waits for R2; CE-1 requests entry with ticket 2/1; CE-2 grants ticket 2/1; CE-3 enters with ticket 2/1; LK-3 R2 is granted to P2; R2 is granted to P2; P2 holds R2; LK-4 P2 has R2; P2 has R2; P2 continues; EC-1 R2 sends a probe to P2; EC-2 drops it: P2 does not wait
             1 ask R1 and R2: LK-1 P1 asks for R1 and R2; P1 waits for R1 and R2; LK-2 P1 waits for R1; P1 waits for R1; CE-1 requests entry with ticket 1/1; CE-2 queues ticket 1/1: ticket 3/1 is granted; CE-1 requests entry with ticket 1/1; request → 2; EC-1 P1 sends a probe to R1 and R2; probe → 2; EC-2 R1 waits for P3; probe → 3
             2 ask R1: LK-1 P2 asks for R1; P2 waits for R1; CE-1 requests entry with ticket 2/1; request → 1; EC-1 P2 sends a probe to R1; probe → 1
-            2 hears request from 1: LK-2 P1 waits for R2; P1 waits for R2; CE-2 queues ticket 1/1: ticket 2/1 is granted
-            2 hears probe from 1: EC-2 R2 waits for P2; EC-2 P2 waits for R1; probe → 1
-            3 hears probe from 1: EC-2 drops it: P3 does not wait
-            1 hears request from 2: LK-2 P2 waits for R1; P2 waits for R1; CE-2 queues ticket 2/1: ticket 3/1 is granted
-            1 hears probe from 2: EC-2 R1 waits for P3; probe → 3
-            1 hears probe from 2: EC-2 drops it: R1 has forwarded this check of P1
-            3 hears probe from 1: EC-2 drops it: P3 does not wait
+            2 receives request from 1: LK-2 P1 waits for R2; P1 waits for R2; CE-2 queues ticket 1/1: ticket 2/1 is granted
+            2 receives probe from 1: EC-2 R2 waits for P2; EC-2 P2 waits for R1; probe → 1
+            3 receives probe from 1: EC-2 drops it: P3 does not wait
+            1 receives request from 2: LK-2 P2 waits for R1; P2 waits for R1; CE-2 queues ticket 2/1: ticket 3/1 is granted
+            1 receives probe from 2: EC-2 R1 waits for P3; probe → 3
+            1 receives probe from 2: EC-2 drops it: R1 has forwarded this check of P1
+            3 receives probe from 1: EC-2 drops it: P3 does not wait
             3 answer R1: LK-5 P3 releases R1; P3 releases R1; CE-4 returns ticket 3/1; release → 1
-            1 hears release from 3: CE-5 receives ticket 3/1 back; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is free; R1 is free; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; EC-1 R1 sends a probe to P1; EC-2 P1 waits for R2; probe → 2
-            2 hears probe from 1: EC-2 R2 waits for P2; EC-2 P2 waits for R1; probe → 1
-            1 hears probe from 2: EC-3 the probe has returned: R1 is in a cycle; RS-1 reports a deadlock found by R1; DEADLOCK: P1 waits for R2, which P2 holds; P2 waits for R1, which P1 holds
+            1 receives release from 3: CE-5 receives ticket 3/1 back; CE-2 grants ticket 1/1; CE-3 enters with ticket 1/1; LK-3 R1 is free; R1 is free; LK-3 R1 is granted to P1; R1 is granted to P1; P1 holds R1; LK-4 P1 has R1; P1 has R1; EC-1 R1 sends a probe to P1; EC-2 P1 waits for R2; probe → 2
+            2 receives probe from 1: EC-2 R2 waits for P2; EC-2 P2 waits for R1; probe → 1
+            1 receives probe from 2: EC-3 the probe has returned: R1 is in a cycle; RS-1 reports a deadlock found by R1; DEADLOCK: P1 waits for R2, which P2 holds; P2 waits for R1, which P1 holds
         "#]]);
 
     /// A process that gets a free resource of its own site no longer waits for it when the detector
@@ -114,28 +114,28 @@ rules! { lock_sites(&[1, 2], EdgeChasing::new), 3;
         by lock_sites(&[2], EdgeChasing::new), of 2, "1 ask-R2; rest | 1 answer-R2; 1 answer-R2; rest", expect![[r#"
             1 answer R2: LK-5 P1 releases R2; P1 releases R2; CE-4 returns ticket 1/1; release → 2
             1 answer R2: refused: that agent does not wait for the process
-            2 hears release from 1: CE-5 receives ticket 1/1 back; the queue is empty; LK-3 R2 is free; R2 is free
+            2 receives release from 1: CE-5 receives ticket 1/1 back; the queue is empty; LK-3 R2 is free; R2 is free
         "#]]);
 
     lk_6_a_cancelling_process_keeps_what_it_has_and_withdraws_its_requests(
         "1 ask-R1; 2 ask-R2; 1 ask-R2; rest; 1 give-up | rest; 1 answer-R1", expect![[r#"
-            2 hears release from 1: LK-6 P1 no longer waits for R2; P1 no longer waits for R2; CE-5 removes ticket 1/1 from the queue
+            2 receives release from 1: LK-6 P1 no longer waits for R2; P1 no longer waits for R2; CE-5 removes ticket 1/1 from the queue
             1 answer R1: LK-5 P1 releases R1; P1 releases R1; CE-4 returns ticket 1/1; CE-5 receives ticket 1/1 back; the queue is empty; LK-3 R1 is free; R1 is free
         "#]]);
 
     /// The oldest deadlock there is, of which neither coordinator sees more than half.
     lk_7_two_processes_that_lock_two_resources_in_opposite_orders_deadlock(
         of 4, "3 ask-R1; 4 ask-R2; rest; 3 ask-R2; 4 ask-R1 | rest", expect![[r#"
-            2 hears request from 3: LK-2 P3 waits for R2; P3 waits for R2; CE-2 queues ticket 3/1: ticket 4/1 is granted
-            2 hears probe from 3: EC-2 R2 waits for P4; probe → 4
-            1 hears request from 4: LK-2 P4 waits for R1; P4 waits for R1; CE-2 queues ticket 4/1: ticket 3/1 is granted
-            1 hears probe from 4: EC-2 R1 waits for P3; probe → 3
-            4 hears probe from 2: EC-2 P4 waits for R1; probe → 1
-            3 hears probe from 1: EC-2 P3 waits for R2; probe → 2
-            1 hears probe from 4: EC-2 R1 waits for P3; probe → 3
-            2 hears probe from 3: EC-2 R2 waits for P4; probe → 4
-            3 hears probe from 1: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for R2, which P4 holds; P4 waits for R1, which P3 holds
-            4 hears probe from 2: EC-3 the probe has returned: P4 is in a cycle; RS-1 reports a deadlock found by P4; DEADLOCK: P4 waits for R1, which P3 holds; P3 waits for R2, which P4 holds
+            2 receives request from 3: LK-2 P3 waits for R2; P3 waits for R2; CE-2 queues ticket 3/1: ticket 4/1 is granted
+            2 receives probe from 3: EC-2 R2 waits for P4; probe → 4
+            1 receives request from 4: LK-2 P4 waits for R1; P4 waits for R1; CE-2 queues ticket 4/1: ticket 3/1 is granted
+            1 receives probe from 4: EC-2 R1 waits for P3; probe → 3
+            4 receives probe from 2: EC-2 P4 waits for R1; probe → 1
+            3 receives probe from 1: EC-2 P3 waits for R2; probe → 2
+            1 receives probe from 4: EC-2 R1 waits for P3; probe → 3
+            2 receives probe from 3: EC-2 R2 waits for P4; probe → 4
+            3 receives probe from 1: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for R2, which P4 holds; P4 waits for R1, which P3 holds
+            4 receives probe from 2: EC-3 the probe has returned: P4 is in a cycle; RS-1 reports a deadlock found by P4; DEADLOCK: P4 waits for R1, which P3 holds; P3 waits for R2, which P4 holds
         "#]]);
 }
 
@@ -145,7 +145,7 @@ fn forged_messages_about_others_are_ignored() {
     group.run("3 ask-R1\n3 > 1\n2 ask-R1\n2 > 1");
     let ticket = |of: usize| Ticket { node: node(of), number: Clock(1) };
     let forge = |number, of: Agent, message| {
-        Message::Lock(LockMessage { lock: number, spell: WaitId(1), message, resource: of })
+        Message::Lock(LockMessage { lock: number, wait_id: WaitId(1), message, resource: of })
     };
     let request = |of| Inner::Request { ticket: ticket(of), patience: Patience::Wait };
     let release = |of| Inner::Release { ticket: ticket(of), fence: Fence::default() };

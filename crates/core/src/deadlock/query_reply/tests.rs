@@ -20,61 +20,61 @@ rules! { request_sites(Plan::new, QueryReply::new), 3;
         of 4, "2 ask-P4; 1 ask-P2|P3; 1 > 2; 1 > 2; 1 > 3; 1 > 3", expect![[r#"
             2 ask P4: RQ-1 P2 asks P4; P2 waits for P4; request → 4; QR-1 P2 asks all it waits for whether they wait; query → 4
             1 ask any of P2 and P3: RQ-1 P1 asks any of P2 and P3; P1 waits for any of P2 and P3; request → 2; request → 3; QR-1 P1 asks all it waits for whether they wait; query → 2; query → 3
-            2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-            2 hears query from 1: QR-2 P2 waits, and sends queries in turn; query → 4
-            3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
-            3 hears query from 1: QR-2 does not reply: P3 does not wait
+            2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+            2 receives query from 1: QR-2 P2 waits, and sends queries in turn; query → 4
+            3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
+            3 receives query from 1: QR-2 does not reply: P3 does not wait
         "#]]);
 
     qr_2_an_agent_that_takes_part_in_a_check_replies_at_once(of 4, "3 ask-P2; 2 ask-P4; rest; 1 ask-P2|P3 | rest", expect![[r#"
-        2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-        3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
-        2 hears query from 1: QR-2 P2 waits, and sends queries in turn; query → 4
-        3 hears query from 1: QR-2 P3 waits, and sends queries in turn; query → 2
-        4 hears query from 2: QR-2 does not reply: P4 does not wait
-        2 hears query from 3: QR-2 replies at once: P2 already takes part in this check of P1; reply → 3
-        3 hears reply from 2: QR-3 P3 has all replies, and replies; reply → 1
-        1 hears reply from 3: QR-3 P1 lacks 1 more replies
+        2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+        3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
+        2 receives query from 1: QR-2 P2 waits, and sends queries in turn; query → 4
+        3 receives query from 1: QR-2 P3 waits, and sends queries in turn; query → 2
+        4 receives query from 2: QR-2 does not reply: P4 does not wait
+        2 receives query from 3: QR-2 replies at once: P2 already takes part in this check of P1; reply → 3
+        3 receives reply from 2: QR-3 P3 has all replies, and replies; reply → 1
+        1 receives reply from 3: QR-3 P1 lacks 1 more replies
     "#]]);
 
     qr_2_queries_of_an_earlier_check_are_ignored(
         of 4, "3 ask-P2; 2 ask-P4; rest; 1 ask-P2|P3; 1 > 3; 1 > 3; 1 look; 1 > 2; 1 > 2; 1 > 2 | 3 > 2", expect![[r#"
-            2 hears query from 3: QR-2 does not reply: P1 has started a new check
+            2 receives query from 3: QR-2 does not reply: P1 has started a new check
         "#]]);
 
     qr_3_a_check_with_all_replies_has_found_a_deadlock("2 ask-P3; 3 ask-P1; rest; 1 ask-P2|P3 | rest", expect![[r#"
-        2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-        3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
-        2 hears query from 1: QR-2 P2 waits, and sends queries in turn; query → 3
-        3 hears query from 1: QR-2 P3 waits, and sends queries in turn; query → 1
-        3 hears query from 2: QR-2 replies at once: P3 already takes part in this check of P1; reply → 2
-        1 hears query from 3: QR-2 replies at once: P1 already takes part in this check of P1; reply → 3
-        2 hears reply from 3: QR-3 P2 has all replies, and replies; reply → 1
-        3 hears reply from 1: QR-3 P3 has all replies, and replies; reply → 1
-        1 hears reply from 2: QR-3 P1 lacks 1 more replies
-        1 hears reply from 3: QR-3 P1 has all replies: no agent can answer it; RS-1 reports a deadlock found by P1; DEADLOCK: P1 waits for any of P2 and P3; P2 waits for P3; P3 waits for P1
+        2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+        3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
+        2 receives query from 1: QR-2 P2 waits, and sends queries in turn; query → 3
+        3 receives query from 1: QR-2 P3 waits, and sends queries in turn; query → 1
+        3 receives query from 2: QR-2 replies at once: P3 already takes part in this check of P1; reply → 2
+        1 receives query from 3: QR-2 replies at once: P1 already takes part in this check of P1; reply → 3
+        2 receives reply from 3: QR-3 P2 has all replies, and replies; reply → 1
+        3 receives reply from 1: QR-3 P3 has all replies, and replies; reply → 1
+        1 receives reply from 2: QR-3 P1 lacks 1 more replies
+        1 receives reply from 3: QR-3 P1 has all replies: no agent can answer it; RS-1 reports a deadlock found by P1; DEADLOCK: P1 waits for any of P2 and P3; P2 waits for P3; P3 waits for P1
     "#]]);
 
     qr_3_a_cycle_with_a_way_out_is_no_deadlock("2 ask-P1; rest; 1 ask-P2|P3 | rest", expect![[r#"
-        2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-        3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
-        2 hears query from 1: QR-2 P2 waits, and sends queries in turn; query → 1
-        3 hears query from 1: QR-2 does not reply: P3 does not wait
-        1 hears query from 2: QR-2 replies at once: P1 already takes part in this check of P1; reply → 2
-        2 hears reply from 1: QR-3 P2 has all replies, and replies; reply → 1
-        1 hears reply from 2: QR-3 P1 lacks 1 more replies
+        2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+        3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
+        2 receives query from 1: QR-2 P2 waits, and sends queries in turn; query → 1
+        3 receives query from 1: QR-2 does not reply: P3 does not wait
+        1 receives query from 2: QR-2 replies at once: P1 already takes part in this check of P1; reply → 2
+        2 receives reply from 1: QR-3 P2 has all replies, and replies; reply → 1
+        1 receives reply from 2: QR-3 P1 lacks 1 more replies
     "#]]);
 
     qr_4_a_reply_to_an_agent_that_no_longer_waits_is_ignored(
         "2 ask-P1; rest; 1 ask-P2|P3; 1 > 2; 1 > 2; 2 > 1; 1 > 2; 1 > 3 | 3 answer-P1; 3 > 1; 2 > 1", expect![[r#"
             3 answer P1: RQ-3 P3 answers P1; P3 answers P1; let-go → 1
-            1 hears let-go from 3: RQ-4 P1 continues; withdraw → 2; P1 continues
-            1 hears reply from 2: QR-3 ignores it: P1 no longer waits
+            1 receives let-go from 3: RQ-4 P1 continues; withdraw → 2; P1 continues
+            1 receives reply from 2: QR-3 ignores it: P1 no longer waits
         "#]]);
 
     qr_4_a_new_wait_ignores_replies_to_earlier_queries(
         "2 ask-P1; rest; 1 ask-P2|P3; 1 > 2; 1 > 2; 2 > 1; 1 > 2; 1 > 3; 3 answer-P1; 3 > 1; 1 ask-P3 | 2 > 1", expect![[r#"
-            1 hears reply from 2: QR-3 ignores it: P1 expects no such reply in that check of P1
+            1 receives reply from 2: QR-3 ignores it: P1 expects no such reply in that check of P1
         "#]]);
 }
 
@@ -87,9 +87,9 @@ fn qr_1_with_patience_the_check_is_delayed_and_omitted_if_the_wait_ends() {
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2
         1 timer: QR-1 P1 asks all it waits for whether they wait; query → 2
-        2 hears request from 3: RQ-2 P3 waits for P2; P3 waits for P2
+        2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
         2 answer P3: RQ-3 P2 answers P3; P2 answers P3; let-go → 3
-        3 hears let-go from 2: RQ-4 P3 continues; P3 continues
+        3 receives let-go from 2: RQ-4 P3 continues; P3 continues
     "#]]
     .assert_eq(&group.trace);
     assert_eq!(group.timers(), 0);

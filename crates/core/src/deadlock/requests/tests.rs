@@ -34,7 +34,7 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
     rq_2_a_waiting_process_stores_requests_too("2 ask-P3; 1 ask-P2; 1 > 2; 2 answer-P1", expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
         1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe to P2; probe → 2
-        2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+        2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
         2 answer P1: refused: the process waits, and can do nothing else
     "#]]);
 
@@ -45,35 +45,35 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
 
     rq_4_a_wait_for_all_ends_with_the_last_answer(
         "1 ask-P2+P3 | rest; 2 answer-P1; 3 answer-P1; rest", expect![[r#"
-            2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-            3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
-            2 hears probe from 1: EC-2 drops it: P2 does not wait
-            3 hears probe from 1: EC-2 drops it: P3 does not wait
+            2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+            3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
+            2 receives probe from 1: EC-2 drops it: P2 does not wait
+            3 receives probe from 1: EC-2 drops it: P3 does not wait
             2 answer P1: RQ-3 P2 answers P1; P2 answers P1; let-go → 1
             3 answer P1: RQ-3 P3 answers P1; P3 answers P1; let-go → 1
-            1 hears let-go from 2: RQ-4 P1 still waits for P3
-            1 hears let-go from 3: RQ-4 P1 continues; P1 continues
+            1 receives let-go from 2: RQ-4 P1 still waits for P3
+            1 receives let-go from 3: RQ-4 P1 continues; P1 continues
         "#]]);
 
     rq_4_a_wait_for_any_ends_with_the_first_answer_and_withdraws_the_rest(
         by request_sites(Plan::new, QueryReply::new), "1 ask-P2|P3; 1 > 2; 1 > 3; 2 answer-P1; 3 answer-P1; 2 > 1; 3 > 1;
          1 > 3; 1 > 3", expect![[r#"
              1 ask any of P2 and P3: RQ-1 P1 asks any of P2 and P3; P1 waits for any of P2 and P3; request → 2; request → 3; QR-1 P1 asks all it waits for whether they wait; query → 2; query → 3
-             2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-             3 hears request from 1: RQ-2 P1 waits for P3; P1 waits for P3
+             2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+             3 receives request from 1: RQ-2 P1 waits for P3; P1 waits for P3
              2 answer P1: RQ-3 P2 answers P1; P2 answers P1; let-go → 1
              3 answer P1: RQ-3 P3 answers P1; P3 answers P1; let-go → 1
-             1 hears let-go from 2: RQ-4 P1 continues; withdraw → 3; P1 continues
-             1 hears let-go from 3: RQ-4 P1 no longer waits for it
-             3 hears query from 1: QR-2 does not reply: P3 does not wait
-             3 hears withdraw from 1: RQ-6 P3 has answered P1 already
+             1 receives let-go from 2: RQ-4 P1 continues; withdraw → 3; P1 continues
+             1 receives let-go from 3: RQ-4 P1 no longer waits for it
+             3 receives query from 1: QR-2 does not reply: P3 does not wait
+             3 receives withdraw from 1: RQ-6 P3 has answered P1 already
          "#]]);
 
     rq_4_an_answer_to_an_earlier_wait_is_ignored(
         of 2, "1 ask-P2; 1 > 2; 2 answer-P1 | 1 give-up; 1 ask-P2; 2 > 1", expect![[r#"
             1 give-up: RQ-5 P1 cancels its wait; P1 has cancelled its wait; withdraw → 2
             1 ask P2: RQ-1 P1 asks P2; P1 waits for P2; request → 2; EC-1 P1 sends a probe to P2; probe → 2
-            1 hears let-go from 2: RQ-4 P1 no longer waits for it
+            1 receives let-go from 2: RQ-4 P1 no longer waits for it
         "#]]);
 
     rq_5_a_cancellation_withdraws_all_requests("1 ask-P2+P3 | 1 give-up; 1 give-up", expect![[r#"
@@ -82,16 +82,16 @@ rules! { request_sites(Plan::new, EdgeChasing::new), 3;
     "#]]);
 
     rq_6_a_withdrawn_request_cannot_be_answered(of 2, "1 ask-P2; 1 give-up | rest; 2 answer-P1", expect![[r#"
-        2 hears request from 1: RQ-2 P1 waits for P2; P1 waits for P2
-        2 hears probe from 1: EC-2 drops it: P2 does not wait
-        2 hears withdraw from 1: RQ-6 P1 no longer waits for P2; P1 no longer waits for P2
+        2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
+        2 receives probe from 1: EC-2 drops it: P2 does not wait
+        2 receives withdraw from 1: RQ-6 P1 no longer waits for P2; P1 no longer waits for P2
         2 answer P1: refused: that agent does not wait for the process
     "#]]);
 
     rq_7_the_client_receives_the_findings_of_the_detector(of 2, "1 ask-P2; rest; 2 ask-P1 | rest", expect![[r#"
-        1 hears request from 2: RQ-2 P2 waits for P1; P2 waits for P1
-        1 hears probe from 2: EC-2 P1 waits for P2; probe → 2
-        2 hears probe from 1: EC-3 the probe has returned: P2 is in a cycle; RS-1 reports a deadlock found by P2; DEADLOCK: P2 waits for P1; P1 waits for P2
+        1 receives request from 2: RQ-2 P2 waits for P1; P2 waits for P1
+        1 receives probe from 2: EC-2 P1 waits for P2; probe → 2
+        2 receives probe from 1: EC-3 the probe has returned: P2 is in a cycle; RS-1 reports a deadlock found by P2; DEADLOCK: P2 waits for P1; P1 waits for P2
     "#]]);
 }
 
@@ -109,7 +109,7 @@ fn rq_1_each_detector_supports_its_own_kind_of_waits() {
 fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(3), EdgeChasing::new);
     group.run("1 ask-P2\n3 ask-P1\n3 > 1");
-    let header = |from: Agent, to: Agent, spell| RequestHeader { from, to, spell: WaitId(spell) };
+    let header = |from: Agent, to: Agent, wait_id| RequestHeader { from, to, wait_id: WaitId(wait_id) };
     let (one, two, three) = (process(1), process(2), process(3));
     let forged = [
         // In the name of another, to an agent elsewhere, from or to unknown agents, and from or to

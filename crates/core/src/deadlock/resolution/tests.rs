@@ -16,66 +16,66 @@ fn plan(sites: usize) -> Plan {
 rules! { request_sites(plan, EdgeChasing::new), 3;
     rs_1_a_deadlock_is_sent_to_the_resolver("2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3", expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
-        3 hears request from 2: RQ-2 P2 waits for P3; P2 waits for P3
-        3 hears probe from 2: EC-2 drops it: P3 does not wait
+        3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
+        3 receives probe from 2: EC-2 drops it: P3 does not wait
         3 ask P2: RQ-1 P3 asks P2; P3 waits for P2; request → 2; EC-1 P3 sends a probe to P2; probe → 2
-        2 hears request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-        2 hears probe from 3: EC-2 P2 waits for P3; probe → 3
-        3 hears probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
+        2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
+        2 receives probe from 3: EC-2 P2 waits for P3; probe → 3
+        3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
     "#]]);
 
     rs_1_a_deadlock_is_reported_if_there_is_no_victim_policy(
         by request_sites(Plan::new, EdgeChasing::new), "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2 | 2 > 3", expect![[r#"
-            3 hears probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for P2; P2 waits for P3
+            3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 reports a deadlock found by P3; DEADLOCK: P3 waits for P2; P2 waits for P3
         "#]]);
 
     /// Both processes find it. When the resolver takes up the second report, the first is resolved.
     rs_2_a_broken_deadlock_is_dismissed("2 ask-P3; 3 ask-P2 | rest; 3 give-up; rest", expect![[r#"
-        3 hears request from 2: RQ-2 P2 waits for P3; P2 waits for P3
-        3 hears probe from 2: EC-2 P3 waits for P2; probe → 2
-        2 hears request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-        2 hears probe from 3: EC-2 P2 waits for P3; probe → 3
-        2 hears probe from 3: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
-        3 hears probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
-        1 hears found from 2: RS-3 chooses the victim P3; doom → 3; DEADLOCK: P2 waits for P3; P3 waits for P2; P3 must abort
-        3 hears doom from 1: RS-4 asks the process to abort: P3; P3 MUST ABORT: P2 waits for P3; P3 waits for P2; P3 must abort
+        3 receives request from 2: RQ-2 P2 waits for P3; P2 waits for P3
+        3 receives probe from 2: EC-2 P3 waits for P2; probe → 2
+        2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
+        2 receives probe from 3: EC-2 P2 waits for P3; probe → 3
+        2 receives probe from 3: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
+        3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
+        1 receives found from 2: RS-3 chooses the victim P3; doom → 3; DEADLOCK: P2 waits for P3; P3 waits for P2; P3 must abort
+        3 receives doom from 1: RS-4 asks the process to abort: P3; P3 MUST ABORT: P2 waits for P3; P3 waits for P2; P3 must abort
         3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; yielded → 1
-        2 hears withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
-        1 hears yielded from 3: RS-6 has resolved the deadlock by the abort of P3; again → 2; RS-2 dismisses a deadlock that is broken already, found by P3; again → 3
-        2 hears again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
-        3 hears probe from 2: EC-2 drops it: P3 does not wait
+        2 receives withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
+        1 receives yielded from 3: RS-6 has resolved the deadlock by the abort of P3; again → 2; RS-2 dismisses a deadlock that is broken already, found by P3; again → 3
+        2 receives again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
+        3 receives probe from 2: EC-2 drops it: P3 does not wait
     "#]]);
 
     rs_3_one_victim_is_chosen_and_the_next_report_waits(
         of 5, "2 ask-P3; 4 ask-P5; rest; 3 ask-P2; 5 ask-P4 | rest; 2 give-up; rest", expect![[r#"
-            2 hears request from 3: RQ-2 P3 waits for P2; P3 waits for P2
-            2 hears probe from 3: EC-2 P2 waits for P3; probe → 3
-            4 hears request from 5: RQ-2 P5 waits for P4; P5 waits for P4
-            4 hears probe from 5: EC-2 P4 waits for P5; probe → 5
-            3 hears probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
-            5 hears probe from 4: EC-3 the probe has returned: P5 is in a cycle; RS-1 sends the resolver a deadlock found by P5; found → 1
-            1 hears found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 hears doom from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 receives request from 3: RQ-2 P3 waits for P2; P3 waits for P2
+            2 receives probe from 3: EC-2 P2 waits for P3; probe → 3
+            4 receives request from 5: RQ-2 P5 waits for P4; P5 waits for P4
+            4 receives probe from 5: EC-2 P4 waits for P5; probe → 5
+            3 receives probe from 2: EC-3 the probe has returned: P3 is in a cycle; RS-1 sends the resolver a deadlock found by P3; found → 1
+            5 receives probe from 4: EC-3 the probe has returned: P5 is in a cycle; RS-1 sends the resolver a deadlock found by P5; found → 1
+            1 receives found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 receives doom from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
             2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3; RS-5 confirms the abort of P2; yielded → 1
-            3 hears withdraw from 2: RQ-6 P2 no longer waits for P3; P2 no longer waits for P3
-            1 hears yielded from 2: RS-6 has resolved the deadlock by the abort of P2; again → 3; RS-3 chooses the victim P4; doom → 4; DEADLOCK: P5 waits for P4; P4 waits for P5; P4 must abort
-            3 hears again from 1: RS-7 starts another check for P3; EC-1 P3 sends a probe to P2; probe → 2
-            4 hears doom from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P5 waits for P4; P4 waits for P5; P4 must abort
-            2 hears probe from 3: EC-2 drops it: P2 does not wait
+            3 receives withdraw from 2: RQ-6 P2 no longer waits for P3; P2 no longer waits for P3
+            1 receives yielded from 2: RS-6 has resolved the deadlock by the abort of P2; again → 3; RS-3 chooses the victim P4; doom → 4; DEADLOCK: P5 waits for P4; P4 waits for P5; P4 must abort
+            3 receives again from 1: RS-7 starts another check for P3; EC-1 P3 sends a probe to P2; probe → 2
+            4 receives doom from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P5 waits for P4; P4 waits for P5; P4 must abort
+            2 receives probe from 3: EC-2 drops it: P2 does not wait
         "#]]);
 
     rs_4_the_victim_is_asked_to_abort_if_it_still_waits(
         "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3 | 3 > 1; 1 > 2", expect![[r#"
-            1 hears found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
-            2 hears doom from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
+            1 receives found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
+            2 receives doom from 1: RS-4 asks the process to abort: P2; P2 MUST ABORT: P3 waits for P2; P2 waits for P3; P2 must abort
         "#]]);
 
     rs_4_a_victim_that_has_aborted_unasked_confirms_at_once(
         "2 ask-P3; rest; 3 ask-P2; 3 > 2; 3 > 2; 2 > 3 | 3 > 1; 2 give-up; 1 > 2; 2 > 1", expect![[r#"
-            1 hears found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
+            1 receives found from 3: RS-3 chooses the victim P2; doom → 2; DEADLOCK: P3 waits for P2; P2 waits for P3; P2 must abort
             2 give-up: RQ-5 P2 cancels its wait; P2 has cancelled its wait; withdraw → 3
-            2 hears doom from 1: RS-4 confirms at once that it no longer waits: P2; yielded → 1
-            1 hears yielded from 2: RS-6 has resolved the deadlock by the abort of P2; again → 3
+            2 receives doom from 1: RS-4 confirms at once that it no longer waits: P2; yielded → 1
+            1 receives yielded from 2: RS-6 has resolved the deadlock by the abort of P2; again → 3
         "#]]);
 
     rs_5_the_abort_is_confirmed_to_the_resolver(
@@ -88,22 +88,22 @@ rules! { request_sites(plan, EdgeChasing::new), 3;
     rs_6_a_finder_checks_again_for_another_deadlock(
         of 4, "3 ask-P2; 4 ask-P2; rest; 2 ask-P3+P4; rest | 3 give-up; rest; 4 give-up; rest", expect![[r#"
             3 give-up: RQ-5 P3 cancels its wait; P3 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P3; yielded → 1
-            2 hears withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
-            1 hears yielded from 3: RS-6 has resolved the deadlock by the abort of P3; again → 2; RS-3 chooses the victim P4; doom → 4; DEADLOCK: P2 waits for P4; P4 waits for P2; P4 must abort
-            2 hears again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
-            4 hears doom from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P2 waits for P4; P4 waits for P2; P4 must abort
-            3 hears probe from 2: EC-2 drops it: P3 does not wait
-            4 hears probe from 2: EC-2 P4 waits for P2; probe → 2
-            2 hears probe from 4: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
+            2 receives withdraw from 3: RQ-6 P3 no longer waits for P2; P3 no longer waits for P2
+            1 receives yielded from 3: RS-6 has resolved the deadlock by the abort of P3; again → 2; RS-3 chooses the victim P4; doom → 4; DEADLOCK: P2 waits for P4; P4 waits for P2; P4 must abort
+            2 receives again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
+            4 receives doom from 1: RS-4 asks the process to abort: P4; P4 MUST ABORT: P2 waits for P4; P4 waits for P2; P4 must abort
+            3 receives probe from 2: EC-2 drops it: P3 does not wait
+            4 receives probe from 2: EC-2 P4 waits for P2; probe → 2
+            2 receives probe from 4: EC-3 the probe has returned: P2 is in a cycle; RS-1 sends the resolver a deadlock found by P2; found → 1
             4 give-up: RQ-5 P4 cancels its wait; P4 has cancelled its wait; withdraw → 2; RS-5 confirms the abort of P4; yielded → 1
-            2 hears withdraw from 4: RQ-6 P4 no longer waits for P2; P4 no longer waits for P2
-            1 hears yielded from 4: RS-6 has resolved the deadlock by the abort of P4; again → 2; RS-2 dismisses a deadlock that is broken already, found by P2; again → 2
-            2 hears again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
-            2 hears again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
-            3 hears probe from 2: EC-2 drops it: P3 does not wait
-            4 hears probe from 2: EC-2 drops it: P4 does not wait
-            3 hears probe from 2: EC-2 drops it: P3 does not wait
-            4 hears probe from 2: EC-2 drops it: P4 does not wait
+            2 receives withdraw from 4: RQ-6 P4 no longer waits for P2; P4 no longer waits for P2
+            1 receives yielded from 4: RS-6 has resolved the deadlock by the abort of P4; again → 2; RS-2 dismisses a deadlock that is broken already, found by P2; again → 2
+            2 receives again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
+            2 receives again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3 and P4; probe → 3; probe → 4
+            3 receives probe from 2: EC-2 drops it: P3 does not wait
+            4 receives probe from 2: EC-2 drops it: P4 does not wait
+            3 receives probe from 2: EC-2 drops it: P3 does not wait
+            4 receives probe from 2: EC-2 drops it: P4 does not wait
         "#]]);
 }
 
@@ -111,15 +111,15 @@ rules! { request_sites(plan, EdgeChasing::new), 3;
 fn rs_7_an_agent_that_no_longer_waits_does_not_check_again() {
     let mut group = request_group(&plan(3), EdgeChasing::new);
     group.run("2 ask-P3");
-    for spell in [0, 2, 1] {
-        let again = Ruling::Again { who: process(2), spell: WaitId(spell) };
+    for wait_id in [0, 2, 1] {
+        let again = Ruling::Again { who: process(2), wait_id: WaitId(wait_id) };
         group.forge(node(1), node(2), Outer::Detector(Message::Ruling(again)));
     }
     expect![[r#"
         2 ask P3: RQ-1 P2 asks P3; P2 waits for P3; request → 3; EC-1 P2 sends a probe to P3; probe → 3
-        2 hears a forged again from 1: nothing
-        2 hears a forged again from 1: nothing
-        2 hears a forged again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
+        2 receives a forged again from 1: nothing
+        2 receives a forged again from 1: nothing
+        2 receives a forged again from 1: RS-7 starts another check for P2; EC-1 P2 sends a probe to P3; probe → 3
     "#]]
     .assert_eq(&group.trace);
 }
@@ -135,20 +135,20 @@ fn forged_messages_about_others_are_ignored() {
         // Not from the resolver, not to the resolver, about another site's process, another wait,
         // or a process that is no victim.
         (4, 2, Ruling::Doom(doom.clone())),
-        (4, 3, Ruling::Again { who: process(3), spell: WaitId(1) }),
+        (4, 3, Ruling::Again { who: process(3), wait_id: WaitId(1) }),
         (4, 1, Ruling::Found(report.clone())),
         (2, 3, Ruling::Found(report)),
         // About an agent at a site that does not exist.
         (2, 1, Ruling::Found(Report::cycle(&cycle[0], [wait(process(9), process(2))].into()))),
-        (4, 1, Ruling::Yielded { who: process(2), spell: WaitId(1) }),
-        (2, 1, Ruling::Yielded { who: process(2), spell: WaitId(9) }),
-        (3, 1, Ruling::Yielded { who: process(3), spell: WaitId(1) }),
-        (2, 3, Ruling::Yielded { who: process(2), spell: WaitId(1) }),
+        (4, 1, Ruling::Yielded { who: process(2), wait_id: WaitId(1) }),
+        (2, 1, Ruling::Yielded { who: process(2), wait_id: WaitId(9) }),
+        (3, 1, Ruling::Yielded { who: process(3), wait_id: WaitId(1) }),
+        (2, 3, Ruling::Yielded { who: process(2), wait_id: WaitId(1) }),
         // Without a victim, or with a victim that is not part of the deadlock or at another site.
         (1, 3, Ruling::Doom(Report { victim: None, ..doom.clone() })),
         (1, 3, Ruling::Doom(Report { victim: Some(process(4)), ..doom.clone() })),
         (1, 3, Ruling::Doom(doom)),
-        (1, 3, Ruling::Again { who: process(4), spell: WaitId(1) }),
+        (1, 3, Ruling::Again { who: process(4), wait_id: WaitId(1) }),
     ];
     assert_ignored(group, forged.map(|(from, to, ruling)| (from, to, Outer::Detector(Message::Ruling(ruling)))));
 }

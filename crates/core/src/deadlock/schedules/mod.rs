@@ -19,9 +19,9 @@ use std::string::String;
 use std::vec;
 use world::{CheckMessage, Needs, World};
 
-pub(super) struct Dice(u64);
+pub(super) struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0xD1B5_4A32_D192_ED03))
     }
@@ -35,17 +35,17 @@ impl Dice {
     }
 }
 
-fn plan(dice: &mut Dice, victim: bool, resources: bool) -> Plan {
-    let sites = 3 + dice.below(3);
-    let processes = if resources { sites } else { sites + dice.below(sites + 1) };
+fn plan(rng: &mut TestRng, victim: bool, resources: bool) -> Plan {
+    let sites = 3 + rng.below(3);
+    let processes = if resources { sites } else { sites + rng.below(sites + 1) };
     let plan = Plan::new(sites).with_processes(processes);
-    let coordinators = if resources { 2 + dice.below(2) } else { 0 };
+    let coordinators = if resources { 2 + rng.below(2) } else { 0 };
     Plan {
-        resources: (0..coordinators).map(|_| NodeId::from_index(dice.below(sites))).collect(),
-        priorities: (0..processes).map(|_| dice.below(4) as u32).collect(),
-        victim: victim.then(|| Policy::ALL[dice.below(3)]),
-        patience: if dice.below(4) == 0 { Duration::from_millis(3) } else { Duration::ZERO },
-        resolver: NodeId::from_index(dice.below(sites)),
+        resources: (0..coordinators).map(|_| NodeId::from_index(rng.below(sites))).collect(),
+        priorities: (0..processes).map(|_| rng.below(4) as u32).collect(),
+        victim: victim.then(|| Policy::ALL[rng.below(3)]),
+        patience: if rng.below(4) == 0 { Duration::from_millis(3) } else { Duration::ZERO },
+        resolver: NodeId::from_index(rng.below(sites)),
         ..plan
     }
 }
@@ -85,19 +85,19 @@ fn run(setup: Setup, seed: u64, victim: bool, actions: usize) -> Result<u64, Str
 }
 
 fn run_traced(setup: Setup, seed: u64, victim: bool, actions: usize, traced: bool) -> Result<u64, String> {
-    let mut dice = Dice::new(seed);
+    let mut rng = TestRng::new(seed);
     let resources = matches!(setup, Setup::ChasedLocks | Setup::QueriedLocks | Setup::CentralLocks);
-    let plan = Arc::new(plan(&mut dice, victim, resources));
+    let plan = Arc::new(plan(&mut rng, victim, resources));
     let outcome = match setup {
-        Setup::EdgeChasing => request_world(&plan, Needs::All, EdgeChasing::new).run(&mut dice, actions, traced),
-        Setup::QueryReply => request_world(&plan, Needs::Any, QueryReply::new).run(&mut dice, actions, traced),
-        Setup::Central => request_world(&plan, Needs::Either, Central::new).run(&mut dice, actions, traced),
-        Setup::ChasedLocks => lock_world(&plan, Needs::All, EdgeChasing::new).run(&mut dice, actions, traced),
-        Setup::QueriedLocks => lock_world(&plan, Needs::One, QueryReply::new).run(&mut dice, actions, traced),
-        Setup::CentralLocks => lock_world(&plan, Needs::All, Central::new).run(&mut dice, actions, traced),
-        Setup::Hasty => request_world(&plan, Needs::Either, Hasty::detector).run(&mut dice, actions, traced),
-        Setup::Selfish => request_world(&plan, Needs::All, Selfish::new).run(&mut dice, actions, traced),
-        Setup::Forgetful => request_world(&plan, Needs::Any, Forgetful::new).run(&mut dice, actions, traced),
+        Setup::EdgeChasing => request_world(&plan, Needs::All, EdgeChasing::new).run(&mut rng, actions, traced),
+        Setup::QueryReply => request_world(&plan, Needs::Any, QueryReply::new).run(&mut rng, actions, traced),
+        Setup::Central => request_world(&plan, Needs::Either, Central::new).run(&mut rng, actions, traced),
+        Setup::ChasedLocks => lock_world(&plan, Needs::All, EdgeChasing::new).run(&mut rng, actions, traced),
+        Setup::QueriedLocks => lock_world(&plan, Needs::One, QueryReply::new).run(&mut rng, actions, traced),
+        Setup::CentralLocks => lock_world(&plan, Needs::All, Central::new).run(&mut rng, actions, traced),
+        Setup::Hasty => request_world(&plan, Needs::Either, Hasty::detector).run(&mut rng, actions, traced),
+        Setup::Selfish => request_world(&plan, Needs::All, Selfish::new).run(&mut rng, actions, traced),
+        Setup::Forgetful => request_world(&plan, Needs::Any, Forgetful::new).run(&mut rng, actions, traced),
     };
     outcome.map_err(|violation| format!("{setup:?}, seed {seed}, {plan:?}: {violation}"))
 }

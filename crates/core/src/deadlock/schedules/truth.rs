@@ -23,34 +23,34 @@ impl Truth {
     /// Applies an event to the graph, or checks that it agrees with it.
     pub(super) fn apply(&mut self, event: &Event) -> Result<(), String> {
         match event {
-            Event::Waits { who, spell, need } => {
-                self.latest.insert(*who, *spell);
-                self.history.extend(need.on().iter().map(|on| (*who, *spell, *on)));
+            Event::Waits { who, wait_id, need } => {
+                self.latest.insert(*who, *wait_id);
+                self.history.extend(need.on().iter().map(|on| (*who, *wait_id, *on)));
                 if !self.returning.remove(who) {
-                    self.waits.insert(*who, (*spell, need.clone()));
+                    self.waits.insert(*who, (*wait_id, need.clone()));
                 }
             }
-            Event::Answers { who, to, spell } => {
-                let is_awaited = self.release(*who, *to, *spell);
+            Event::Answers { who, to, wait_id } => {
+                let is_awaited = self.release(*who, *to, *wait_id);
                 if who.is_resource() && !is_awaited {
                     self.returning.insert(*who);
                 }
             }
-            Event::Asked { who, by, spell } => {
-                self.held.insert((*who, *by, *spell));
+            Event::Asked { who, by, wait_id } => {
+                self.held.insert((*who, *by, *wait_id));
             }
             Event::Runs { who, .. } => drop(self.waits.remove(who)),
             Event::GaveUp { who, .. } => {
                 self.waits.remove(who);
                 let held = &self.held;
-                let is_in_transit = |resource: &Agent, spell: WaitId, need: &Need<Agent>| {
-                    resource.is_resource() && need.on() == [*who] && !held.contains(&(*who, *resource, spell))
+                let is_in_transit = |resource: &Agent, wait_id: WaitId, need: &Need<Agent>| {
+                    resource.is_resource() && need.on() == [*who] && !held.contains(&(*who, *resource, wait_id))
                 };
-                self.waits.retain(|resource, (spell, need)| !is_in_transit(resource, *spell, need));
+                self.waits.retain(|resource, (wait_id, need)| !is_in_transit(resource, *wait_id, need));
             }
             Event::Deadlock(report) => {
                 self.check_report(report)?;
-                self.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
+                self.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.wait_id)));
             }
             Event::Victim { who, report } => {
                 self.check_report(report)?;
@@ -64,8 +64,8 @@ impl Truth {
     }
 
     /// Applies that `who` has answered `to`. Returns whether that agent waited for it.
-    fn release(&mut self, who: Agent, to: Agent, spell: WaitId) -> bool {
-        let Some((_, need)) = self.waits.get_mut(&to).filter(|(current, _)| *current == spell) else { return false };
+    fn release(&mut self, who: Agent, to: Agent, wait_id: WaitId) -> bool {
+        let Some((_, need)) = self.waits.get_mut(&to).filter(|(current, _)| *current == wait_id) else { return false };
         let is_awaited = need.on().contains(&who);
         let is_met = match need {
             Need::All(on) => {
@@ -85,7 +85,7 @@ impl Truth {
     fn check_report(&self, report: &Report) -> Result<(), String> {
         let members: BTreeSet<Agent> = report.waits.iter().map(|wait| wait.who).collect();
         let exists = |wait: &Wait| {
-            let Some((_, need)) = self.waits.get(&wait.who).filter(|(spell, _)| *spell == wait.spell) else {
+            let Some((_, need)) = self.waits.get(&wait.who).filter(|(wait_id, _)| *wait_id == wait.wait_id) else {
                 return false;
             };
             let on = wait.need.on();
@@ -99,8 +99,8 @@ impl Truth {
         }
     }
 
-    pub(super) fn spell(&self, who: Agent) -> Option<WaitId> {
-        self.waits.get(&who).map(|(spell, _)| *spell)
+    pub(super) fn wait_id(&self, who: Agent) -> Option<WaitId> {
+        self.waits.get(&who).map(|(wait_id, _)| *wait_id)
     }
 
     /// Returns the number of an agent's latest wait, whether or not it has ended.
@@ -122,7 +122,8 @@ impl Truth {
 
     /// Returns a deadlock or a cycle of which no wait was ever reported, if there is one.
     pub(super) fn missed(&self) -> Option<Vec<Agent>> {
-        let is_reported = |who: &Agent| self.spell(*who).is_some_and(|spell| self.reported.contains(&(*who, spell)));
+        let is_reported =
+            |who: &Agent| self.wait_id(*who).is_some_and(|wait_id| self.reported.contains(&(*who, wait_id)));
         let graph = self.graph();
         let cycles = self.waits.keys().filter_map(|who| graph.cycle(who));
         let deadlocks = graph.deadlocks().into_iter().map(|one| one.waits.into_iter().map(|(who, _)| who).collect());

@@ -1,6 +1,6 @@
 //! A simulation of sites, FIFO links and clients.
 
-use super::Dice;
+use super::TestRng;
 use super::truth::Truth;
 use crate::deadlock::{Agent, Command, Event, Need, Plan, WaitId, central, edge_chasing, locks, query_reply, requests};
 use crate::effects::{Effect, Effects};
@@ -128,21 +128,21 @@ where
 
     /// Runs the schedule and lets the sites come to rest. Returns the number of steps, or the first
     /// violation with the trace if there is one.
-    pub(super) fn run(mut self, dice: &mut Dice, actions: usize, traced: bool) -> Result<u64, String> {
+    pub(super) fn run(mut self, rng: &mut TestRng, actions: usize, traced: bool) -> Result<u64, String> {
         self.trace = traced.then(Vec::new);
-        let outcome = self.act(dice, actions).and_then(|()| self.rest(dice));
+        let outcome = self.act(rng, actions).and_then(|()| self.rest(rng));
         let trace = self.trace.unwrap_or_default().join("\n");
         outcome.map(|()| self.steps).map_err(|violation| format!("{violation}\n{trace}"))
     }
 
-    fn act(&mut self, dice: &mut Dice, actions: usize) -> Result<(), String> {
+    fn act(&mut self, rng: &mut TestRng, actions: usize) -> Result<(), String> {
         for _ in 0..actions {
-            match dice.below(10) {
-                0 | 1 => self.ask(dice)?,
-                2 => self.answer(dice)?,
-                3 => self.abort(dice)?,
-                4 => self.fire(dice)?,
-                _ => self.deliver(dice)?,
+            match rng.below(10) {
+                0 | 1 => self.ask(rng)?,
+                2 => self.answer(rng)?,
+                3 => self.abort(rng)?,
+                4 => self.fire(rng)?,
+                _ => self.deliver(rng)?,
             }
         }
         Ok(())
@@ -150,11 +150,11 @@ where
 
     /// Lets the sites come to rest without new requests. Without a victim policy, every deadlock
     /// must have been reported; with one, every process must get what it waits for.
-    fn rest(&mut self, dice: &mut Dice) -> Result<(), String> {
+    fn rest(&mut self, rng: &mut TestRng) -> Result<(), String> {
         loop {
             while self.is_busy() {
-                self.deliver(dice)?;
-                self.fire(dice)?;
+                self.deliver(rng)?;
+                self.fire(rng)?;
             }
             if self.victims.is_empty()
                 && let Some(missed) = self.truth.missed()
@@ -163,10 +163,10 @@ where
             }
             let before = self.steps;
             for _ in 0..self.victims.len() {
-                self.abort(dice)?;
+                self.abort(rng)?;
             }
-            if dice.below(2) == 0 || before == self.steps {
-                self.answer(dice)?;
+            if rng.below(2) == 0 || before == self.steps {
+                self.answer(rng)?;
             }
             if before == self.steps {
                 break;
@@ -183,9 +183,9 @@ where
         !self.timers.is_empty() || self.links.values().any(|link| !link.is_empty())
     }
 
-    fn ask(&mut self, dice: &mut Dice) -> Result<(), String> {
+    fn ask(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let idle: Vec<_> = self.plan.all_processes().filter(|who| !self.waiting.contains(who)).collect();
-        let Some(who) = pick(&idle, dice) else { return Ok(()) };
+        let Some(who) = pick(&idle, rng) else { return Ok(()) };
         let mut others: Vec<Agent> = if self.plan.resources.is_empty() {
             self.plan.all_processes().filter(|other| *other != who).collect()
         } else {
@@ -193,10 +193,10 @@ where
         };
         let most = match self.needs {
             Needs::One => 1,
-            Needs::All | Needs::Any | Needs::Either => 1 + dice.below(3),
+            Needs::All | Needs::Any | Needs::Either => 1 + rng.below(3),
         };
         while others.len() > most {
-            others.remove(dice.below(others.len()));
+            others.remove(rng.below(others.len()));
         }
         if others.is_empty() {
             return Ok(());
@@ -204,16 +204,16 @@ where
         let is_any = match self.needs {
             Needs::One | Needs::All => false,
             Needs::Any => true,
-            Needs::Either => dice.below(2) == 0,
+            Needs::Either => rng.below(2) == 0,
         };
         let need = if is_any { Need::Any(others) } else { Need::All(others) };
         self.command(who.site, Command::Ask { process: who.number, need })
     }
 
     /// A running process answers an agent that waits for it.
-    fn answer(&mut self, dice: &mut Dice) -> Result<(), String> {
+    fn answer(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let able: Vec<_> = self.waiters.iter().copied().filter(|(who, _)| self.is_able(*who)).collect();
-        let Some((who, to)) = pick(&able, dice) else { return Ok(()) };
+        let Some((who, to)) = pick(&able, rng) else { return Ok(()) };
         self.command(who.site, Command::Answer { process: who.number, to })
     }
 
@@ -221,9 +221,9 @@ where
         !who.is_resource() && !self.waiting.contains(&who)
     }
 
-    fn abort(&mut self, dice: &mut Dice) -> Result<(), String> {
+    fn abort(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let victims: Vec<_> = self.victims.iter().copied().collect();
-        let Some(who) = pick(&victims, dice) else { return Ok(()) };
+        let Some(who) = pick(&victims, rng) else { return Ok(()) };
         self.victims.remove(&who);
         if !self.waiting.contains(&who) {
             return Err(format!("{who} must abort, but does not wait"));
@@ -231,17 +231,17 @@ where
         self.command(who.site, Command::GiveUp { process: who.number })
     }
 
-    fn fire(&mut self, dice: &mut Dice) -> Result<(), String> {
+    fn fire(&mut self, rng: &mut TestRng) -> Result<(), String> {
         if self.timers.is_empty() {
             return Ok(());
         }
-        let (site, timer) = self.timers.remove(dice.below(self.timers.len()));
+        let (site, timer) = self.timers.remove(rng.below(self.timers.len()));
         self.step(site, Input::Timer(timer))
     }
 
-    fn deliver(&mut self, dice: &mut Dice) -> Result<(), String> {
+    fn deliver(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let full: Vec<_> = self.links.iter().filter(|(_, link)| !link.is_empty()).map(|(ends, _)| *ends).collect();
-        let Some((from, to)) = pick(&full, dice) else { return Ok(()) };
+        let Some((from, to)) = pick(&full, rng) else { return Ok(()) };
         let Some(message) = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front) else { return Ok(()) };
         self.step(to, Input::Message { from, message })
     }
@@ -321,12 +321,12 @@ where
     fn count(&mut self, site: NodeId, message: &P::Message) -> Result<(), String> {
         match message.check_step() {
             Some(CheckStep::Forward { by, look, who, on }) => {
-                let Some(spell) = self.truth.latest(who) else { return Err(format!("{who} never waited")) };
-                let is_new = self.followed.insert((by, look, who, spell, on));
+                let Some(wait_id) = self.truth.latest(who) else { return Err(format!("{who} never waited")) };
+                let is_new = self.followed.insert((by, look, who, wait_id, on));
                 *self.unreturned.entry((by, look, who, on)).or_default() += 1;
-                let is_wait = self.truth.history.contains(&(who, spell, on));
+                let is_wait = self.truth.history.contains(&(who, wait_id, on));
                 if !is_new || !is_wait || who.site != site || on.site == site {
-                    return Err(format!("check {look} of {by} follows {who}→{on} of {spell} again, or without need"));
+                    return Err(format!("check {look} of {by} follows {who}→{on} of {wait_id} again, or without need"));
                 }
             }
             Some(CheckStep::Back { by, look, who, on }) => {
@@ -342,6 +342,6 @@ where
     }
 }
 
-fn pick<T: Copy>(of: &[T], dice: &mut Dice) -> Option<T> {
-    (!of.is_empty()).then(|| of[dice.below(of.len())])
+fn pick<T: Copy>(of: &[T], rng: &mut TestRng) -> Option<T> {
+    (!of.is_empty()).then(|| of[rng.below(of.len())])
 }

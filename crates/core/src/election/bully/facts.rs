@@ -15,10 +15,10 @@ const PROFILE: Profile = Profile {
     checkable: true,
 };
 
-const COST: Cost = Cost { formula: "n−2 … n²−n−1", expected: book };
+const COST: Cost = Cost { formula: "n−2 … n²−n−1", expected: expected_messages };
 
 /// A dead node, if there is one, is the old leader; n counts it.
-fn book(case: &Case) -> Option<ExpectedMessages> {
+fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let n = (case.live + case.dead) as f64;
     let (best, worst) = match (case.live, case.dead) {
         (0, _) => return None,

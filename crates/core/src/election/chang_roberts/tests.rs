@@ -75,12 +75,19 @@ fn the_cost_over_all_orders_is_the_expected_one() {
             (*sum, *count) = (*sum + messages, *count + 1);
         });
         for (starting, (least, most, sum, count)) in [Starting::One, Starting::All].into_iter().zip(spread) {
-            let Some(book) = (FACTS.cost.expected)(&Case { live: size as usize, dead: 0, starting }) else { continue };
+            let Some(expected_messages) = (FACTS.cost.expected)(&Case { live: size as usize, dead: 0, starting })
+            else {
+                continue;
+            };
             if count > 0 {
-                assert_eq!((book.least, book.most), (Some(least as f64), Some(most as f64)), "{size}, {starting:?}");
+                assert_eq!(
+                    (expected_messages.least, expected_messages.most),
+                    (Some(least as f64), Some(most as f64)),
+                    "{size}, {starting:?}"
+                );
                 let mean = sum as f64 / count as f64;
                 assert!(
-                    book.mean.is_some_and(|expected| (expected - mean).abs() < 1e-9),
+                    expected_messages.mean.is_some_and(|expected| (expected - mean).abs() < 1e-9),
                     "{size}, {starting:?}: {mean}"
                 );
             }

@@ -251,7 +251,7 @@ pub(crate) fn try_all<C: Contest>(size: u32, mut cost: impl FnMut(usize, u64, u6
 pub(crate) fn stays_within_bound<C: Contest>(facts: &Facts, mut cost: impl FnMut(u32, usize, u64, u64)) {
     for size in 1..=6 {
         let case = Case { live: size as usize, dead: 0, starting: Starting::One };
-        let bound = (facts.cost.expected)(&case).and_then(|book| book.most);
+        let bound = (facts.cost.expected)(&case).and_then(|expected_messages| expected_messages.most);
         try_all::<C>(size, |starters, election, announcement| {
             assert!(bound.is_some_and(|bound| election as f64 <= bound), "{size}: {election}");
             cost(size, starters, election, announcement);

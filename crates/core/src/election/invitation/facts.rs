@@ -16,8 +16,8 @@ const PROFILE: Profile = Profile {
     checkable: true,
 };
 
-const COST: Cost = Cost { formula: "3(n−1)", expected: book };
+const COST: Cost = Cost { formula: "3(n−1)", expected: expected_messages };
 
-fn book(case: &Case) -> Option<ExpectedMessages> {
+fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     Some(ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live.checked_sub(1)? as f64))
 }

@@ -29,42 +29,42 @@ rules! { peer, 5;
         "1 campaign; 2 campaign; rest; 1 campaign; 1 resign; 2 resign; rest", expect![[r#"
             1 campaign: refused: the node already takes part in an election
             2 campaign: refused: the node is the leader already
-            2 hears attach from 1: SP-3 accepts 1 as its peer; attached → 1
-            2 hears attach from 3: SP-3 accepts 3 as its peer; attached → 3
-            4 hears attach from 5: SP-3 accepts 5 as its peer; attached → 5
-            1 hears attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
-            3 hears attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
-            5 hears attached from 4: SP-4 follows 4; LEADER IS 4 (epoch 8)
+            2 receives attach from 1: SP-3 accepts 1 as its peer; attached → 1
+            2 receives attach from 3: SP-3 accepts 3 as its peer; attached → 3
+            4 receives attach from 5: SP-3 accepts 5 as its peer; attached → 5
+            1 receives attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
+            3 receives attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
+            5 receives attached from 4: SP-4 follows 4; LEADER IS 4 (epoch 8)
             1 campaign: SP-1 attaches to 2, the first of its region; knows no leader (epoch 6); attach → 2
             1 resign: refused: the node is not the leader
             2 resign: refused: this algorithm does not support resigning
-            2 hears attach from 1: SP-3 accepts 1 as its peer; attached → 1
-            1 hears attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
+            2 receives attach from 1: SP-3 accepts 1 as its peer; attached → 1
+            1 receives attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
         "#]]);
 
     /// Node 3 learns first that 2 is gone, and has to wait until 1 learns it too.
     sp_2_the_first_node_of_a_region_leads_and_answers_waiting_peers(
         "rest | 3 suspects 2; 3 > 1; 1 suspects 2; 1 > 3", expect![[r#"
             3 suspects 2: SP-5 attaches to 1, the first of its region; knows no leader (epoch 6); attach → 1
-            1 hears attach from 3: SP-3 does not lead yet: 3 waits
+            1 receives attach from 3: SP-3 does not lead yet: 3 waits
             1 suspects 2: SP-2 leads region 0 in epoch 10; LEADER IS 1 (epoch 10); attached → 3
-            3 hears attached from 1: SP-4 follows 1; LEADER IS 1 (epoch 10)
+            3 receives attached from 1: SP-4 follows 1; LEADER IS 1 (epoch 10)
         "#]]);
 
     /// Node 3 no longer waits for 2 when its answer arrives.
     sp_4_a_late_answer_of_an_earlier_node_of_the_region_is_followed(
         "3 fires; 3 > 1; 3 > 2; 2 > 3; 1 > 2; 2 > 1", expect![[r#"
             3 timer: SP-7 considers 2 gone: it does not answer; SP-7 attaches to 1, the first of its region; knows no leader (epoch 0); attach → 1
-            1 hears attach from 3: SP-3 does not lead yet: 3 waits; SP-8 does not wait for 2, which 3 considers gone; SP-2 leads region 0 in epoch 5; LEADER IS 1 (epoch 5); attached → 3
-            2 hears attach from 3: SP-3 accepts 3 as its peer; attached → 3
-            3 hears attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
-            2 hears attach from 1: SP-3 accepts 1 as its peer; attached → 1
-            1 hears attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
+            1 receives attach from 3: SP-3 does not lead yet: 3 waits; SP-8 does not wait for 2, which 3 considers gone; SP-2 leads region 0 in epoch 5; LEADER IS 1 (epoch 5); attached → 3
+            2 receives attach from 3: SP-3 accepts 3 as its peer; attached → 3
+            3 receives attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
+            2 receives attach from 1: SP-3 accepts 1 as its peer; attached → 1
+            1 receives attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
         "#]]);
 
     sp_4_an_answer_of_a_node_that_is_gone_is_ignored("3 > 2 | 3 suspects 2; 2 > 3", expect![[r#"
         3 suspects 2: SP-5 attaches to 1, the first of its region; knows no leader (epoch 0); attach → 1
-        3 hears attached from 2: SP-4 no longer needs the answer of 2
+        3 receives attached from 2: SP-4 no longer needs the answer of 2
     "#]]);
 
     sp_5_only_peers_whose_super_peer_changes_attach_again(
@@ -75,8 +75,8 @@ rules! { peer, 5;
 
     sp_6_a_restarted_super_peer_has_forgotten_its_peers("rest | 3 trusts 2; 1 trusts 3; rest", expect![[r#"
         3 trusts 2: SP-6 attaches to 2, the first of its region; knows no leader (epoch 6); attach → 2
-        2 hears attach from 3: SP-3 accepts 3 as its peer; attached → 3
-        3 hears attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
+        2 receives attach from 3: SP-3 accepts 3 as its peer; attached → 3
+        3 receives attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 6)
     "#]]);
 
     sp_7_a_node_that_does_not_answer_is_considered_gone("lose 3 > 2; 3 fires; lose 3 > 1; 3 fires", expect![[r#"
@@ -97,13 +97,13 @@ fn sp_3_a_peer_that_knows_a_later_epoch_gets_an_even_later_one() {
     nodes.restart(two, peer(two, group), SavedEpoch::default());
     nodes.run("3 trusts 2\n1 trusts 2\nrest");
     expect![[r#"
-        2 boots again: SP-2 leads region 0 in epoch 6; LEADER IS 2 (epoch 6)
+        2 restarts: SP-2 leads region 0 in epoch 6; LEADER IS 2 (epoch 6)
         3 trusts 2: SP-5 attaches to 2, the first of its region; knows no leader (epoch 10); attach → 2
         1 trusts 2: SP-5 attaches to 2, the first of its region; knows no leader (epoch 10); attach → 2
-        2 hears attach from 3: SP-3 leads region 0 in epoch 16; LEADER IS 2 (epoch 16); SP-3 accepts 3 as its peer; attached → 3
-        2 hears attach from 1: SP-3 accepts 1 as its peer; attached → 1
-        3 hears attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 16)
-        1 hears attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 16)
+        2 receives attach from 3: SP-3 leads region 0 in epoch 16; LEADER IS 2 (epoch 16); SP-3 accepts 3 as its peer; attached → 3
+        2 receives attach from 1: SP-3 accepts 1 as its peer; attached → 1
+        3 receives attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 16)
+        1 receives attached from 2: SP-4 follows 2; LEADER IS 2 (epoch 16)
     "#]]
     .assert_eq(&nodes.trace);
 }
@@ -118,10 +118,10 @@ fn sp_8_a_waiting_node_accepts_that_others_are_gone() {
     nodes.restart(one, peer(one, group), SavedEpoch(Epoch(6)));
     nodes.run("lose 1 > 2\n3 trusts 1\n3 > 1\n1 > 3");
     expect![[r#"
-        1 boots again: SP-1 attaches to 2, the first of its region; knows no leader (epoch 6); attach → 2
+        1 restarts: SP-1 attaches to 2, the first of its region; knows no leader (epoch 6); attach → 2
         attach → 2 is lost
         3 trusts 1: SP-5 attaches to 1, the first of its region; knows no leader (epoch 12); attach → 1
-        1 hears attach from 3: SP-3 does not lead yet: 3 waits; SP-8 does not wait for 2, which 3 considers gone; SP-2 leads region 0 in epoch 15; LEADER IS 1 (epoch 15); attached → 3
-        3 hears attached from 1: SP-4 follows 1; LEADER IS 1 (epoch 15)
+        1 receives attach from 3: SP-3 does not lead yet: 3 waits; SP-8 does not wait for 2, which 3 considers gone; SP-2 leads region 0 in epoch 15; LEADER IS 1 (epoch 15); attached → 3
+        3 receives attached from 1: SP-4 follows 1; LEADER IS 1 (epoch 15)
     "#]].assert_eq(&nodes.trace);
 }

@@ -6,7 +6,7 @@ use crate::node::NodeId;
 
 impl ViewTransition for Maekawa {
     fn client_state(&self) -> ClientState {
-        self.phase.standing_of(|Waiting { stamp, patience, .. }| ClientState::Waiting {
+        self.phase.client_state_with(|Waiting { stamp, patience, .. }| ClientState::Waiting {
             asked: stamp.clock,
             patience: *patience,
             access: Access::Exclusive,

@@ -7,7 +7,7 @@ use crate::node::NodeId;
 
 impl ViewTransition for Voting {
     fn client_state(&self) -> ClientState {
-        self.phase.standing_of(|Waiting { patience, .. }| ClientState::waiting(*patience, Access::Exclusive))
+        self.phase.client_state_with(|Waiting { patience, .. }| ClientState::waiting(*patience, Access::Exclusive))
     }
 
     /// Places the replicas anew, one for each member. The node in the critical section has all

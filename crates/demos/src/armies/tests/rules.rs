@@ -49,47 +49,47 @@ fn ar_1_an_army_that_starts_sends_its_strength() {
 
 rules! { check;
     ar_2_the_stronger_one_leads([3, 5], "2 > 1\n1 > 2", expect![[r#"
-        1 hears strength from 2: AR-2 compares its strength 3 with 5; army 2 leads
-        2 hears strength from 1: AR-2 compares its strength 5 with 3; army 2 leads
+        1 receives strength from 2: AR-2 compares its strength 3 with 5; army 2 leads
+        2 receives strength from 1: AR-2 compares its strength 5 with 3; army 2 leads
     "#]]);
 
     ar_2_the_first_one_leads_if_both_are_equally_strong([4, 4], "1 > 2\n2 > 1", expect![[r#"
-        2 hears strength from 1: AR-2 compares its strength 4 with 4; army 1 leads
-        1 hears strength from 2: AR-2 compares its strength 4 with 4; army 1 leads
+        2 receives strength from 1: AR-2 compares its strength 4 with 4; army 1 leads
+        1 receives strength from 2: AR-2 compares its strength 4 with 4; army 1 leads
     "#]]);
 
     ar_3_the_leader_sends_the_order_once_it_is_ordered_and_known([5, 3], "1 attack\n2 attack\n2 > 1", expect![[r#"
         1 attack: nothing
         2 attack: nothing
-        1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads; AR-3 sends the order and waits for 3ms; attack → 2
+        1 receives strength from 2: AR-2 compares its strength 5 with 3; army 1 leads; AR-3 sends the order and waits for 3ms; attack → 2
     "#]]);
 
     ar_3_the_leader_sends_the_order_once([5, 3], "2 > 1\n1 attack\n1 attack", expect![[r#"
-        1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
+        1 receives strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
         1 attack: AR-3 sends the order and waits for 3ms; attack → 2
         1 attack: nothing
     "#]]);
 
     ar_4_the_leader_attacks_when_it_has_waited([5, 3], "2 > 1\n1 attack\n1 fires", expect![[r#"
-        1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
+        1 receives strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
         1 attack: AR-3 sends the order and waits for 3ms; attack → 2
         1 timer: AR-4 has waited and attacks; attacks
     "#]]);
 
     ar_5_the_other_army_attacks_when_the_order_arrives([5, 3], "rest\n1 attack\nrest\n1 fires", expect![[r#"
-        2 hears strength from 1: AR-2 compares its strength 3 with 5; army 1 leads
-        1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
+        2 receives strength from 1: AR-2 compares its strength 3 with 5; army 1 leads
+        1 receives strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
         1 attack: AR-3 sends the order and waits for 3ms; attack → 2
-        2 hears attack from 1: AR-5 has received the order and attacks; attacks
+        2 receives attack from 1: AR-5 has received the order and attacks; attacks
         1 timer: AR-4 has waited and attacks; attacks
     "#]]);
 
     ar_5_an_order_that_overtakes_the_strength_counts(
         [5, 3], "2 > 1\n1 attack\n1 > 2 overtakes 1\n1 > 2", expect![[r#"
-            1 hears strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
+            1 receives strength from 2: AR-2 compares its strength 5 with 3; army 1 leads
             1 attack: AR-3 sends the order and waits for 3ms; attack → 2
-            2 hears attack from 1: AR-5 has received the order and attacks; attacks
-            2 hears strength from 1: AR-2 compares its strength 3 with 5; army 1 leads
+            2 receives attack from 1: AR-5 has received the order and attacks; attacks
+            2 receives strength from 1: AR-2 compares its strength 3 with 5; army 1 leads
         "#]]);
 }
 

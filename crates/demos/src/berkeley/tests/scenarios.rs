@@ -164,25 +164,25 @@ fn the_same_seed_gives_the_same_bytes() {
 
 #[test]
 fn invalid_scenarios_are_refused() {
-    let usual = Scenario::default();
+    let defaults = Scenario::default();
     let message = |scenario: Scenario| run(&scenario).map(|_| ()).expect_err("an invalid scenario").to_string();
     for (scenario, words) in [
-        (Scenario { nodes: 1, ..usual.clone() }, "--nodes must be at least 2"),
-        (Scenario { nodes: 1_001, ..usual.clone() }, "--nodes must be at most 1000"),
-        (Scenario { latency: "long-tail:2ms".parse().expect("a latency"), ..usual.clone() }, "has no upper bound"),
-        (Scenario { latency: Latency::Fixed(Duration::ZERO), ..usual.clone() }, "--latency fixed:1ms"),
-        (Scenario { drift: Ppm::new(-7).expect("a drift"), ..usual.clone() }, "Use 7ppm"),
-        (Scenario { skew: Duration::from_nanos(u64::MAX), ..usual.clone() }, "--skew must be at most"),
-        (Scenario { every: Duration::from_millis(2), ..usual.clone() }, "got 2ms"),
-        (Scenario { every: Duration::ZERO, ..usual.clone() }, "got 0ms"),
-        (Scenario { length: Duration::from_secs(200_000), ..usual.clone() }, "--for must be at most 100000s"),
-        (Scenario { patience: Some(Duration::from_secs(1)), ..usual.clone() }, "--patience must be at least 2s"),
+        (Scenario { nodes: 1, ..defaults.clone() }, "--nodes must be at least 2"),
+        (Scenario { nodes: 1_001, ..defaults.clone() }, "--nodes must be at most 1000"),
+        (Scenario { latency: "long-tail:2ms".parse().expect("a latency"), ..defaults.clone() }, "has no upper bound"),
+        (Scenario { latency: Latency::Fixed(Duration::ZERO), ..defaults.clone() }, "--latency fixed:1ms"),
+        (Scenario { drift: Ppm::new(-7).expect("a drift"), ..defaults.clone() }, "Use 7ppm"),
+        (Scenario { skew: Duration::from_nanos(u64::MAX), ..defaults.clone() }, "--skew must be at most"),
+        (Scenario { every: Duration::from_millis(2), ..defaults.clone() }, "got 2ms"),
+        (Scenario { every: Duration::ZERO, ..defaults.clone() }, "got 0ms"),
+        (Scenario { length: Duration::from_secs(200_000), ..defaults.clone() }, "--for must be at most 100000s"),
+        (Scenario { patience: Some(Duration::from_secs(1)), ..defaults.clone() }, "--patience must be at least 2s"),
         (with_faults(&["crash 9 at 1s"]), "9"),
     ] {
         let message = message(scenario);
         assert!(message.contains(words), "no '{words}' in: {message}");
     }
-    assert_eq!(Scenario { nodes: 0, ..usual }.validate(), Err(BerkeleyError::TooFew { nodes: 0 }));
+    assert_eq!(Scenario { nodes: 0, ..defaults }.validate(), Err(BerkeleyError::TooFew { nodes: 0 }));
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub(crate) use script::{Action, Script, header};
 
 use quorate_core::{NodeId, Time};
 use quorate_draw::scene::Heading;
-use quorate_draw::sketch::{Options, SceneBuilder};
+use quorate_draw::scene_builder::{Options, SceneBuilder};
 use quorate_draw::{Drawing, Scene, Window};
 use quorate_journal::role::Role;
 
@@ -41,18 +41,18 @@ pub(crate) fn heading(nodes: usize) -> Heading {
     }
 }
 
-pub(crate) fn sketch(nodes: usize, window: Window) -> SceneBuilder<String, String> {
+pub(crate) fn scene_builder(nodes: usize, window: Window) -> SceneBuilder<String, String> {
     let options = Options { window, max_steps: 10_000, ..Options::default() };
     SceneBuilder::new(&header(nodes), heading(nodes), script::roles, options)
 }
 
-pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(sketch: SceneBuilder<C, E>) -> Scene {
-    match sketch.finish() {
+pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(scene_builder: SceneBuilder<C, E>) -> Scene {
+    match scene_builder.finish() {
         Drawing::Scene(scene) => *scene,
         Drawing::Overview(_) => panic!("expected a scene, got an overview"),
     }
 }
 
 pub(crate) fn scene_of(nodes: usize, window: Window, actions: &[Action]) -> Scene {
-    scene(Script::new(sketch(nodes, window)).of(nodes).run(actions))
+    scene(Script::new(scene_builder(nodes, window)).of(nodes).run(actions))
 }

@@ -9,7 +9,7 @@ use quorate_core::wrap::{Reliable, Retransmission};
 use quorate_core::{Duration, Group, NodeId, Span, Time, WriteOf};
 use quorate_draw::Window;
 use quorate_draw::scene::Scene;
-use quorate_draw::sketch::{Options, SceneBuilder};
+use quorate_draw::scene_builder::{Options, SceneBuilder};
 use quorate_journal::Recordable;
 use quorate_journal::moment::Observer;
 use quorate_journal::settings::{Chance, Latency, TimedFault};
@@ -95,7 +95,7 @@ impl MutexRun {
         observed
     }
 
-    pub(crate) fn sketch(&self, name: &str, window: Window) -> SceneBuilder<Command, Event> {
+    pub(crate) fn scene_builder(&self, name: &str, window: Window) -> SceneBuilder<Command, Event> {
         let nodes = self.setup.nodes;
         let mut heading = super::heading(nodes);
         heading.algorithm = name.into();
@@ -105,7 +105,7 @@ impl MutexRun {
     }
 
     pub(crate) fn scene(&self) -> Scene {
-        super::scene(self.ricart_agrawala(self.sketch("ricart-agrawala", Window::default())))
+        super::scene(self.ricart_agrawala(self.scene_builder("ricart-agrawala", Window::default())))
     }
 
     fn observed<P, O>(&self, make: impl Fn(NodeId) -> P + 'static, observer: O) -> O
@@ -131,9 +131,9 @@ impl MutexRun {
             readers: Chance::NEVER,
             typical: ms(3),
         };
-        let mut users = Requests::new(self.setup.nodes, self.setup.seed, demand);
+        let mut clients = Requests::new(self.setup.nodes, self.setup.seed, demand);
         let limits = Limits { until: Some(Time::ZERO + ms(500)), events: 5_000, settle: ms(1), patience: ms(300) };
-        run(&mut world, &mut users, limits);
+        run(&mut world, &mut clients, limits);
         world.into_observer()
     }
 }

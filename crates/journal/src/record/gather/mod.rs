@@ -70,7 +70,7 @@ pub struct Gathered {
     pub skipped: u64,
     /// The first skipped message.
     #[serde(skip)]
-    pub first_skipped: Option<Breach>,
+    pub first_skipped: Option<BrokenGuarantee>,
     /// Number of messages still in flight at the end.
     pub under_way: u64,
     /// Number of writes that a disk had confirmed but did not contain when the next incarnation
@@ -78,7 +78,7 @@ pub struct Gathered {
     pub forgotten: u64,
     /// The first loss of confirmed writes.
     #[serde(skip)]
-    pub first_forgotten: Option<Breach>,
+    pub first_forgotten: Option<BrokenGuarantee>,
     /// Number of steps whose time was raised above the node's clock to preserve causality.
     pub raised: u64,
     /// Files whose truncated last line was dropped.
@@ -89,7 +89,7 @@ pub struct Gathered {
 
 /// A violated guarantee of a link or a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Breach {
+pub struct BrokenGuarantee {
     /// When it became visible, in the time of the result.
     pub time: Time,
     /// Its description, as part of a sentence.
@@ -99,7 +99,7 @@ pub struct Breach {
 impl Gathered {
     fn skip(&mut self, time: Time, text: impl FnOnce() -> String) {
         self.skipped += 1;
-        self.first_skipped.get_or_insert_with(|| Breach { time, text: text() });
+        self.first_skipped.get_or_insert_with(|| BrokenGuarantee { time, text: text() });
     }
 
     fn forget(&mut self, writes: u64, time: Time, text: impl FnOnce() -> String) {
@@ -108,12 +108,12 @@ impl Gathered {
         }
         self.forgotten = self.forgotten.saturating_add(writes);
         if self.first_forgotten.as_ref().is_none_or(|first| time < first.time) {
-            self.first_forgotten = Some(Breach { time, text: text() });
+            self.first_forgotten = Some(BrokenGuarantee { time, text: text() });
         }
     }
 
     fn warn_of_links(&mut self) {
-        let Some(Breach { text, .. }) = &self.first_skipped else { return };
+        let Some(BrokenGuarantee { text, .. }) = &self.first_skipped else { return };
         let others = match self.skipped - 1 {
             0 => String::new(),
             1 => " (and 1 more like it)".into(),

@@ -53,19 +53,19 @@ impl Requesters {
     }
 
     /// The agents that the process may request next.
-    fn others(&self, user: &Requester) -> Vec<Agent> {
+    fn others(&self, client: &Requester) -> Vec<Agent> {
         if self.resources.is_empty() {
             let all = (0..self.sites).map(|site| Agent::process(NodeId::from_index(site), 0));
-            return all.filter(|other| other.site != user.node).collect();
+            return all.filter(|other| other.site != client.node).collect();
         }
-        let is_next = |resource: &Agent| !self.in_order || user.obligations.iter().all(|held| held < resource);
-        let free = self.resources.iter().copied().filter(|resource| !user.obligations.contains(resource));
+        let is_next = |resource: &Agent| !self.in_order || client.obligations.iter().all(|held| held < resource);
+        let free = self.resources.iter().copied().filter(|resource| !client.obligations.contains(resource));
         free.filter(is_next).collect()
     }
 
     /// The requests that the process may send next.
-    fn needs(&self, user: &Requester) -> Vec<Need<Agent>> {
-        let others = self.others(user);
+    fn needs(&self, client: &Requester) -> Vec<Need<Agent>> {
+        let others = self.others(client);
         let mut needs = Vec::new();
         for chosen in 1_u32..1 << others.len() {
             let on: Vec<_> =
@@ -102,24 +102,24 @@ pub struct Requester {
 }
 
 impl Requester {
-    fn record_event(&mut self, event: &Event, users: &Requesters) {
+    fn record_event(&mut self, event: &Event, clients: &Requesters) {
         match event {
-            Event::Waits { who, spell, need } if who.is_resource() => {
+            Event::Waits { who, wait_id, need } if who.is_resource() => {
                 if let [holder] = need.on() {
-                    self.state.set_holder(holder.site, *spell);
+                    self.state.set_holder(holder.site, *wait_id);
                 }
             }
-            Event::Waits { spell, need, .. } => {
+            Event::Waits { wait_id, need, .. } => {
                 self.waits = true;
-                let place = |agent: &Agent| users.number_of(*agent).unwrap_or(agent.site.index());
+                let place = |agent: &Agent| clients.number_of(*agent).unwrap_or(agent.site.index());
                 let on = need.on().iter().fold(0, |mask, agent| mask | 1_u64 << place(agent));
-                self.state.waits(*spell, on, need.is_any());
+                self.state.waits(*wait_id, on, need.is_any());
             }
             // The process has acquired the resource.
-            Event::Asked { by, spell, .. } if by.is_resource() => {
+            Event::Asked { by, wait_id, .. } if by.is_resource() => {
                 self.obligations.insert(*by);
-                if let Some(number) = users.number_of(*by) {
-                    self.state.record_received(number, *spell);
+                if let Some(number) = clients.number_of(*by) {
+                    self.state.record_received(number, *wait_id);
                 }
             }
             Event::Asked { who, by, .. } => {
@@ -128,27 +128,27 @@ impl Requester {
                 }
             }
             // The process releases a resource.
-            Event::Answers { to, spell, .. } if to.is_resource() => {
+            Event::Answers { to, wait_id, .. } if to.is_resource() => {
                 self.obligations.remove(to);
-                if let Some(number) = users.number_of(*to) {
-                    self.state.record_returned(number, *spell);
+                if let Some(number) = clients.number_of(*to) {
+                    self.state.record_returned(number, *wait_id);
                 }
             }
-            Event::Answers { who, to, spell } => {
+            Event::Answers { who, to, wait_id } => {
                 if !who.is_resource() {
                     self.obligations.remove(to);
                 }
-                self.state.answers(to.site, *spell);
+                self.state.answers(to.site, *wait_id);
             }
             Event::Runs { who, .. } if who.is_resource() => self.state.clear_holder(),
             Event::Runs { .. } => self.resume(None),
-            Event::GaveUp { spell, .. } => self.resume(Some(*spell)),
+            Event::GaveUp { wait_id, .. } => self.resume(Some(*wait_id)),
             Event::Withdrawn { who, by } => {
                 if !who.is_resource() {
                     self.obligations.remove(by);
                 }
             }
-            Event::Deadlock(report) if !users.resolves => self.state.report(members(report)),
+            Event::Deadlock(report) if !clients.resolves => self.state.report(members(report)),
             Event::Victim { .. } => self.state.set_victim(),
             Event::Deadlock(_) | Event::Refused(_) => {}
         }
@@ -169,39 +169,39 @@ fn members(report: &Report) -> u64 {
 impl Clients for Requesters {
     type Command = Command;
     type Event = Event;
-    type User = Requester;
+    type Client = Requester;
 
     fn initial(&self, node: NodeId) -> Requester {
         let state = ClientState::new(self.resources.len());
         Requester { node, left: self.rounds, awaits_event: false, waits: false, obligations: BTreeSet::new(), state }
     }
 
-    fn offers(&self, user: &Requester) -> Vec<Offer<Command>> {
+    fn offers(&self, client: &Requester) -> Vec<Offer<Command>> {
         let offer = |command, obliged| Offer { command, obliged };
-        if user.awaits_event {
+        if client.awaits_event {
             return Vec::new();
         }
-        if user.waits {
-            let gives_up = user.state.is_victim().then(|| offer(Command::GiveUp { process: 0 }, true));
+        if client.waits {
+            let gives_up = client.state.is_victim().then(|| offer(Command::GiveUp { process: 0 }, true));
             return gives_up.into_iter().collect();
         }
-        let answers = user.obligations.iter().map(|to| offer(Command::Answer { process: 0, to: *to }, true));
-        let asks = if user.left > 0 { self.needs(user) } else { Vec::new() };
+        let answers = client.obligations.iter().map(|to| offer(Command::Answer { process: 0, to: *to }, true));
+        let asks = if client.left > 0 { self.needs(client) } else { Vec::new() };
         let asks = asks.into_iter().map(|need| offer(Command::Ask { process: 0, need }, false));
         answers.chain(asks).collect()
     }
 
-    fn observe(&self, user: &mut Requester, news: ClientStep<'_, Command, Event>, _story: &mut StepRecord) {
+    fn observe(&self, client: &mut Requester, news: ClientStep<'_, Command, Event>, _story: &mut StepRecord) {
         match news {
             ClientStep::Issued(command) => {
-                user.awaits_event = true;
+                client.awaits_event = true;
                 if let Command::Ask { .. } = command {
-                    user.left = user.left.saturating_sub(1);
+                    client.left = client.left.saturating_sub(1);
                 }
             }
             ClientStep::Emitted(event) => {
-                user.awaits_event = false;
-                user.record_event(event, self);
+                client.awaits_event = false;
+                client.record_event(event, self);
             }
             // A textbook group: nodes never restart and get no crash notices.
             ClientStep::Crashed | ClientStep::Restarted | ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => {
@@ -214,8 +214,8 @@ impl Clients for Requesters {
         false
     }
 
-    fn facet(&self, user: &Requester, _acts: bool) -> u64 {
-        user.state.packed()
+    fn facet(&self, client: &Requester, _acts: bool) -> u64 {
+        client.state.packed()
     }
 
     fn properties(&self) -> Vec<Property> {

@@ -19,24 +19,24 @@ pub struct ActualWaits {
 impl ActualWaits {
     pub fn record_event(&mut self, event: &Event) {
         match event {
-            Event::Waits { who, spell, need } => {
+            Event::Waits { who, wait_id, need } => {
                 // A grant to a process that has aborted returns automatically.
                 let is_void = self.granted.get(who).is_some_and(|(holder, asked)| self.has_given_up(*holder, *asked));
                 if !(who.is_resource() && is_void) {
-                    self.waits.insert(*who, (*spell, need.clone()));
+                    self.waits.insert(*who, (*wait_id, need.clone()));
                 }
             }
-            Event::Asked { by, spell, .. } if by.is_resource() => {
-                self.received.insert(*by, *spell);
+            Event::Asked { by, wait_id, .. } if by.is_resource() => {
+                self.received.insert(*by, *wait_id);
             }
-            Event::Answers { who, to, spell } => {
+            Event::Answers { who, to, wait_id } => {
                 if who.is_resource() {
-                    self.granted.insert(*who, (*to, *spell));
+                    self.granted.insert(*who, (*to, *wait_id));
                 }
-                self.record_answer(*who, *to, *spell);
+                self.record_answer(*who, *to, *wait_id);
             }
-            Event::Runs { who, spell } => self.end_wait(*who, *spell),
-            Event::GaveUp { who, spell } => self.abort(*who, *spell),
+            Event::Runs { who, wait_id } => self.end_wait(*who, *wait_id),
+            Event::GaveUp { who, wait_id } => self.abort(*who, *wait_id),
             Event::Asked { .. }
             | Event::Withdrawn { .. }
             | Event::Deadlock(_)
@@ -45,13 +45,13 @@ impl ActualWaits {
         }
     }
 
-    fn has_given_up(&self, who: Agent, spell: WaitId) -> bool {
-        self.given_up.get(&who).is_some_and(|latest| spell <= *latest)
+    fn has_given_up(&self, who: Agent, wait_id: WaitId) -> bool {
+        self.given_up.get(&who).is_some_and(|latest| wait_id <= *latest)
     }
 
     /// Records that an agent answers another one's wait.
-    fn record_answer(&mut self, who: Agent, to: Agent, spell: WaitId) {
-        let Some((_, need)) = self.waits.get_mut(&to).filter(|(waits, _)| *waits == spell) else { return };
+    fn record_answer(&mut self, who: Agent, to: Agent, wait_id: WaitId) {
+        let Some((_, need)) = self.waits.get_mut(&to).filter(|(waits, _)| *waits == wait_id) else { return };
         let has_ended = match need {
             Need::All(on) => {
                 on.retain(|agent| *agent != who);
@@ -64,19 +64,19 @@ impl ActualWaits {
         }
     }
 
-    fn end_wait(&mut self, who: Agent, spell: WaitId) {
-        if self.waits.get(&who).is_some_and(|(waits, _)| *waits == spell) {
+    fn end_wait(&mut self, who: Agent, wait_id: WaitId) {
+        if self.waits.get(&who).is_some_and(|(waits, _)| *waits == wait_id) {
             self.waits.remove(&who);
         }
     }
 
     /// Records that an agent aborts a wait.
-    fn abort(&mut self, who: Agent, spell: WaitId) {
-        self.end_wait(who, spell);
-        self.given_up.insert(who, spell);
+    fn abort(&mut self, who: Agent, wait_id: WaitId) {
+        self.end_wait(who, wait_id);
+        self.given_up.insert(who, wait_id);
         let Self { waits, granted, received, .. } = self;
         waits.retain(|resource, (own, _)| {
-            let is_void = granted.get(resource) == Some(&(who, spell)) && received.get(resource) != Some(own);
+            let is_void = granted.get(resource) == Some(&(who, wait_id)) && received.get(resource) != Some(own);
             !(resource.is_resource() && is_void)
         });
     }
@@ -108,15 +108,15 @@ impl ActualWaits {
 
     /// Returns why a report does not describe an actual deadlock; `None` if it does.
     pub fn objection(&self, report: &Report) -> Option<String> {
-        let wrong = |who: &Agent, spell: WaitId, need: &Need<Agent>| {
+        let wrong = |who: &Agent, wait_id: WaitId, need: &Need<Agent>| {
             let Some((own, on)) = self.waits.get(who) else { return Some(format!("{who} does not wait")) };
-            if *own != spell {
+            if *own != wait_id {
                 return Some(format!("{who} has another wait by now"));
             }
             let gone = need.on().iter().find(|agent| !on.on().contains(agent));
             gone.map(|agent| format!("{who} does not wait for {agent} any more"))
         };
-        let untrue = report.waits.iter().find_map(|wait| wrong(&wait.who, wait.spell, &wait.need));
+        let untrue = report.waits.iter().find_map(|wait| wrong(&wait.who, wait.wait_id, &wait.need));
         untrue.or_else(|| self.is_no_deadlock(report).then(|| "the reported agents can continue".to_owned()))
     }
 

@@ -125,7 +125,7 @@ impl Properties {
             }
             Event::Deadlock(report) => {
                 self.found_any |= self.truth.objection(report).is_none();
-                self.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.spell)));
+                self.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.wait_id)));
                 self.judge(time, report, ReportUse::Report);
             }
             Event::Victim { who, report } => {

@@ -2,7 +2,7 @@
 
 use quorate_core::Duration;
 use quorate_core::deadlock::{Agent, Need};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::Latency;
 use serde::{Deserialize, Serialize};
 
@@ -47,12 +47,12 @@ pub enum Taking {
 /// The random choices of the processes.
 pub(super) struct Choices {
     demand: Demand,
-    dice: Dice,
+    rng: SeededRng,
 }
 
 impl Choices {
     pub(super) fn new(demand: Demand, seed: u64) -> Self {
-        Self { demand, dice: Dice::new(seed, Stream::Workload) }
+        Self { demand, rng: SeededRng::new(seed, Stream::Workload) }
     }
 
     pub(super) fn demand(&self) -> &Demand {
@@ -60,15 +60,15 @@ impl Choices {
     }
 
     pub(super) fn think(&mut self) -> Duration {
-        self.dice.length(self.demand.think)
+        self.rng.length(self.demand.think)
     }
 
     pub(super) fn hold(&mut self) -> Duration {
-        self.dice.length(self.demand.hold)
+        self.rng.length(self.demand.hold)
     }
 
     pub(super) fn sends_request(&mut self) -> bool {
-        self.dice.below(100) < self.demand.share
+        self.rng.below(100) < self.demand.share
     }
 
     /// The requests of one round. The process waits for each before it sends the next.
@@ -79,10 +79,10 @@ impl Choices {
             false => self.demand.processes.iter().copied().filter(|other| *other != who).collect(),
         };
         let most = self.demand.fan_out.clamp(1, others.len().max(1));
-        let count = if taking { most } else { 1 + self.dice.below(most as u64) as usize };
+        let count = if taking { most } else { 1 + self.rng.below(most as u64) as usize };
         let mut chosen = Vec::new();
         while chosen.len() < count && !others.is_empty() {
-            let index = self.dice.below(others.len() as u64) as usize;
+            let index = self.rng.below(others.len() as u64) as usize;
             chosen.push(others.swap_remove(index));
         }
         match (taking, self.demand.taking) {
@@ -100,7 +100,7 @@ impl Choices {
         let any = match self.demand.asking {
             Asking::All => false,
             Asking::Any => true,
-            Asking::Mixed => self.dice.below(2) == 0,
+            Asking::Mixed => self.rng.below(2) == 0,
         };
         (!chosen.is_empty()).then_some(if any { Need::Any(chosen) } else { Need::All(chosen) })
     }

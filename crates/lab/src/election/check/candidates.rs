@@ -134,7 +134,7 @@ impl Voter {
 impl Clients for Voters {
     type Command = Command;
     type Event = Event;
-    type User = Voter;
+    type Client = Voter;
 
     fn initial(&self, node: NodeId) -> Voter {
         Voter {
@@ -151,40 +151,40 @@ impl Clients for Voters {
         }
     }
 
-    fn offers(&self, user: &Voter) -> Vec<Offer<Command>> {
+    fn offers(&self, client: &Voter) -> Vec<Offer<Command>> {
         let mut offers = Vec::new();
         let mut offer = |command, obliged| offers.push(Offer { command, obliged });
-        if user.belief == Belief::Down || user.awaits_event {
+        if client.belief == Belief::Down || client.awaits_event {
             return offers;
         }
-        if user.has_lost_leader() {
-            if user.recalls > 0 {
+        if client.has_lost_leader() {
+            if client.recalls > 0 {
                 offer(Command::Campaign, true);
             }
-        } else if user.left != Some(0) {
+        } else if client.left != Some(0) {
             offer(Command::Campaign, false);
         }
-        if user.leads() && user.resignations > 0 {
+        if client.leads() && client.resignations > 0 {
             offer(Command::Resign, false);
         }
         offers
     }
 
-    fn observe(&self, user: &mut Voter, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
-        user.awaits_event = match news {
+    fn observe(&self, client: &mut Voter, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
+        client.awaits_event = match news {
             ClientStep::Issued(_) => true,
             ClientStep::Emitted(_) | ClientStep::Crashed | ClientStep::Restarted => false,
-            ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => user.awaits_event,
+            ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => client.awaits_event,
         };
         match news {
-            ClientStep::Issued(command) => user.record_command(*command),
-            ClientStep::Emitted(event) => user.record_event(event, self.leases, story),
+            ClientStep::Issued(command) => client.record_command(*command),
+            ClientStep::Emitted(event) => client.record_event(event, self.leases, story),
             ClientStep::Crashed => {
-                (user.belief, user.term, user.latest, user.gone) = (Belief::Down, None, None, 0);
+                (client.belief, client.term, client.latest, client.gone) = (Belief::Down, None, None, 0);
             }
-            ClientStep::Restarted => user.belief = Belief::Idle,
-            ClientStep::PeerCrashed(node) => user.gone |= 1 << node.index(),
-            ClientStep::PeerRestarted(node) => user.gone &= !(1 << node.index()),
+            ClientStep::Restarted => client.belief = Belief::Idle,
+            ClientStep::PeerCrashed(node) => client.gone |= 1 << node.index(),
+            ClientStep::PeerRestarted(node) => client.gone &= !(1 << node.index()),
         }
     }
 
@@ -192,8 +192,8 @@ impl Clients for Voters {
         false
     }
 
-    fn facet(&self, user: &Voter, acts: bool) -> u64 {
-        match user.belief {
+    fn facet(&self, client: &Voter, acts: bool) -> u64 {
+        match client.belief {
             _ if !acts => IDLE,
             Belief::Idle => IDLE,
             Belief::Down => DOWN,
@@ -209,8 +209,8 @@ impl Clients for Voters {
         })
     }
 
-    fn held_until(&self, user: &Voter) -> Option<Time> {
-        user.term
+    fn held_until(&self, client: &Voter) -> Option<Time> {
+        client.term
     }
 
     fn properties(&self) -> Vec<Property> {

@@ -37,12 +37,12 @@ impl CheckedFamily for Multicast {
     type CheckClients = Senders;
 
     fn run_settings(check: &CheckSpec<Self>) -> Settings {
-        let usual = Settings::default();
+        let defaults = Settings::default();
         Settings {
             views: view_settings(check.setup.views),
-            traffic: usual.traffic,
-            groups: usual.groups,
-            leaves: usual.leaves,
+            traffic: defaults.traffic,
+            groups: defaults.groups,
+            leaves: defaults.leaves,
             ..check.behavior.settings.clone()
         }
     }

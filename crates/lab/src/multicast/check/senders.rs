@@ -81,7 +81,7 @@ enum ClientPhase {
 }
 
 impl Sender {
-    fn record_event(&mut self, event: &Event, users: &Senders) {
+    fn record_event(&mut self, event: &Event, clients: &Senders) {
         match event {
             Event::Sent { .. } => {
                 self.sent += 1;
@@ -97,7 +97,7 @@ impl Sender {
                 }
                 self.board.apply(*id, payload);
                 self.history
-                    .add(users.number(*id, payload).map_or(ClientEvent::DeliversUnknown, ClientEvent::Delivers));
+                    .add(clients.number(*id, payload).map_or(ClientEvent::DeliversUnknown, ClientEvent::Delivers));
             }
             Event::View { view, state, .. } => {
                 // The shared state equals the delivered messages, because no member joins this
@@ -125,7 +125,7 @@ impl Sender {
 impl Clients for Senders {
     type Command = Command;
     type Event = Event;
-    type User = Sender;
+    type Client = Sender;
 
     fn initial(&self, node: NodeId) -> Sender {
         Sender {
@@ -139,10 +139,10 @@ impl Clients for Senders {
         }
     }
 
-    fn offers(&self, user: &Sender) -> Vec<Offer<Command>> {
-        match user.phase {
-            ClientPhase::Free if user.sent < user.messages => {
-                let command = Command::send(Self::payload(user.node, user.sent));
+    fn offers(&self, client: &Sender) -> Vec<Offer<Command>> {
+        match client.phase {
+            ClientPhase::Free if client.sent < client.messages => {
+                let command = Command::send(Self::payload(client.node, client.sent));
                 vec![Offer { command, obliged: false }]
             }
             ClientPhase::Free | ClientPhase::Asked | ClientPhase::Waiting | ClientPhase::Silent | ClientPhase::Gone => {
@@ -151,27 +151,27 @@ impl Clients for Senders {
         }
     }
 
-    fn observe(&self, user: &mut Sender, news: ClientStep<'_, Command, Event>, _story: &mut StepRecord) {
+    fn observe(&self, client: &mut Sender, news: ClientStep<'_, Command, Event>, _story: &mut StepRecord) {
         match news {
-            ClientStep::Issued(_) => user.phase = ClientPhase::Asked,
-            ClientStep::Emitted(event) => user.record_event(event, self),
+            ClientStep::Issued(_) => client.phase = ClientPhase::Asked,
+            ClientStep::Emitted(event) => client.record_event(event, self),
             ClientStep::Crashed => {
-                user.phase = ClientPhase::Gone;
+                client.phase = ClientPhase::Gone;
                 // Its board is not compared any more.
-                user.board = Board::default();
+                client.board = Board::default();
             }
             // A restarted node is never readmitted, and its requests would be refused.
             ClientStep::Restarted | ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => {}
         }
     }
 
-    fn is_waiting(&self, user: &Sender) -> bool {
-        matches!(user.phase, ClientPhase::Asked | ClientPhase::Waiting)
+    fn is_waiting(&self, client: &Sender) -> bool {
+        matches!(client.phase, ClientPhase::Asked | ClientPhase::Waiting)
     }
 
-    fn facet(&self, user: &Sender, acts: bool) -> u64 {
-        let is_gone = !acts || user.phase == ClientPhase::Gone;
-        user.history.visible(user.messages, is_gone, self.promises.views)
+    fn facet(&self, client: &Sender, acts: bool) -> u64 {
+        let is_gone = !acts || client.phase == ClientPhase::Gone;
+        client.history.visible(client.messages, is_gone, self.promises.views)
     }
 
     fn goal(&self) -> Option<Judge> {

@@ -109,7 +109,7 @@ impl Properties {
 
     /// Number of violations of a judged property, as if the run ended here: deliveries for orders
     /// and integrity, pairs of nodes for the total order, messages for the rest.
-    pub fn breaches(&self, property: Property) -> u64 {
+    pub fn violations(&self, property: Property) -> u64 {
         self.all_violations().count(property)
     }
 

@@ -3,7 +3,7 @@
 use super::in_flight::InFlight;
 use quorate_core::multicast::{Command, Event, GroupId, Payload, Refusal};
 use quorate_core::{Duration, Group, NodeId, Time};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::Latency;
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use serde::{Deserialize, Serialize};
@@ -41,15 +41,15 @@ pub struct Demand {
 /// The clients of all nodes.
 pub struct Senders {
     demand: Demand,
-    dice: Dice,
+    rng: SeededRng,
     left: u64,
-    users: Vec<User>,
+    clients: Vec<Client>,
     next_sender: usize,
     in_flight: InFlight,
 }
 
 #[derive(Clone, Debug, Default)]
-struct User {
+struct Client {
     state: State,
     sends: bool,
     /// Number of messages created so far.
@@ -86,21 +86,21 @@ enum State {
 
 impl Senders {
     pub fn new(nodes: usize, seed: u64, demand: Demand) -> Self {
-        let mut dice = Dice::new(seed, Stream::Multicasts);
-        let mut users = vec![User::default(); nodes];
+        let mut rng = SeededRng::new(seed, Stream::Multicasts);
+        let mut clients = vec![Client::default(); nodes];
         for sender in &demand.senders {
-            if let Some(user) = users.get_mut(sender.index()) {
-                user.sends = true;
+            if let Some(client) = clients.get_mut(sender.index()) {
+                client.sends = true;
             }
         }
-        let senders = users.iter().filter(|user| user.sends).count() as u64;
+        let senders = clients.iter().filter(|client| client.sends).count() as u64;
         let mut stayers: Vec<_> = (0..nodes).collect();
         // At least one member stays, so that the group continues to exist.
         for _ in 0..demand.leaves.min(nodes.saturating_sub(1)) {
-            let leaver = stayers.swap_remove(dice.below(stayers.len() as u64) as usize);
-            if let Some(user) = users.get_mut(leaver) {
+            let leaver = stayers.swap_remove(rng.below(stayers.len() as u64) as usize);
+            if let Some(client) = clients.get_mut(leaver) {
                 let share = demand.messages.checked_div(senders).unwrap_or(0);
-                user.leaves_after = Some(if user.sends { dice.below(share + 1) } else { 0 });
+                client.leaves_after = Some(if client.sends { rng.below(share + 1) } else { 0 });
             }
         }
         let mut in_flight = InFlight::new(nodes);
@@ -108,7 +108,7 @@ impl Senders {
             in_flight.among(*group, members);
         }
         let left = if senders == 0 { 0 } else { demand.messages };
-        Self { demand, dice, left, users, next_sender: 0, in_flight }
+        Self { demand, rng, left, clients, next_sender: 0, in_flight }
     }
 
     pub fn left(&self) -> u64 {
@@ -121,12 +121,12 @@ impl Senders {
 
     /// The client of a live node has nothing to do: it sends the next message, or leaves.
     fn proceed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
-        let Some(user) = self.users.get_mut(node.index()) else { return };
-        user.state = State::Idle;
+        let Some(client) = self.clients.get_mut(node.index()) else { return };
+        client.state = State::Idle;
         // A client that is to leave does so at the latest when no messages remain.
-        if user.leaves_after.is_some_and(|after| user.sent >= after || self.left == 0) {
+        if client.leaves_after.is_some_and(|after| client.sent >= after || self.left == 0) {
             self.leave(now, node, plan);
-        } else if user.sends && self.demand.pattern != Pattern::Single {
+        } else if client.sends && self.demand.pattern != Pattern::Single {
             let pause = self.pause();
             self.compose(now + pause, node, plan);
         }
@@ -135,7 +135,7 @@ impl Senders {
     fn pause(&mut self) -> Duration {
         match self.demand.pattern {
             Pattern::Flood => Duration::ZERO,
-            Pattern::Single | Pattern::Random => self.dice.length(self.demand.think),
+            Pattern::Single | Pattern::Random => self.rng.length(self.demand.think),
         }
     }
 
@@ -147,23 +147,23 @@ impl Senders {
             0 => GroupId::ONLY,
             1 => groups.first().map_or(GroupId::ONLY, |(group, _)| *group),
             several => {
-                let place = self.dice.below(several as u64) as usize;
+                let place = self.rng.below(several as u64) as usize;
                 groups.get(place).map_or(GroupId::ONLY, |(group, _)| *group)
             }
         };
-        let Some(user) = self.users.get_mut(node.index()).filter(|_| self.left > 0) else { return };
+        let Some(client) = self.clients.get_mut(node.index()).filter(|_| self.left > 0) else { return };
         self.left -= 1;
-        user.composed += 1;
-        let text = format!("{node}:{}", user.composed);
+        client.composed += 1;
+        let text = format!("{node}:{}", client.composed);
         let padding = ".".repeat(self.demand.payload.saturating_sub(text.len()));
         let payload = Payload::from(text + &padding);
         self.request(at, node, PendingSend { group, payload }, plan);
     }
 
     fn request(&mut self, at: Time, node: NodeId, message: PendingSend, plan: &mut Plan<Command>) {
-        let Some(user) = self.users.get_mut(node.index()) else { return };
+        let Some(client) = self.clients.get_mut(node.index()) else { return };
         plan.command(at, node, Command::Send { group: message.group, payload: message.payload.clone() });
-        user.state = State::Busy { message, at };
+        client.state = State::Busy { message, at };
     }
 
     fn leave(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
@@ -174,22 +174,22 @@ impl Senders {
         if self.demand.groups.is_empty() {
             named.push(GroupId::ONLY);
         }
-        let Some(user) = self.users.get_mut(node.index()) else { return };
-        user.leaves_after = None;
-        user.sends = false;
-        user.state = if named.is_empty() { State::Gone } else { State::Leaving(named.len()) };
+        let Some(client) = self.clients.get_mut(node.index()) else { return };
+        client.leaves_after = None;
+        client.sends = false;
+        client.state = if named.is_empty() { State::Gone } else { State::Leaving(named.len()) };
         for group in named {
             plan.command(at, node, Command::Leave { group });
         }
     }
 
     fn finish_leave(&mut self, node: NodeId) {
-        if let Some(user) = self.users.get_mut(node.index())
-            && let State::Leaving(groups) = &mut user.state
+        if let Some(client) = self.clients.get_mut(node.index())
+            && let State::Leaving(groups) = &mut client.state
         {
             *groups = groups.saturating_sub(1);
             if *groups == 0 {
-                user.state = State::Gone;
+                client.state = State::Gone;
             }
         }
     }
@@ -197,10 +197,10 @@ impl Senders {
     fn handle_event(&mut self, now: Time, node: NodeId, event: &Event, plan: &mut Plan<Command>) {
         match event {
             Event::Sent { .. } => {
-                if let Some(user) = self.users.get_mut(node.index())
-                    && let State::Busy { .. } = user.state
+                if let Some(client) = self.clients.get_mut(node.index())
+                    && let State::Busy { .. } = client.state
                 {
-                    user.sent += 1;
+                    client.sent += 1;
                     self.proceed(now, node, plan);
                 }
             }
@@ -217,7 +217,7 @@ impl Senders {
             // A member that is removed before its leave completes has left, too.
             Event::Left { .. } | Event::Out { .. } => {
                 self.finish_leave(node);
-                if matches!(self.users.get(node.index()).map(|user| &user.state), Some(State::Gone)) {
+                if matches!(self.clients.get(node.index()).map(|client| &client.state), Some(State::Gone)) {
                     plan.depart(now, node);
                 }
             }
@@ -226,14 +226,14 @@ impl Senders {
     }
 
     fn update_state(&mut self, node: NodeId, change: impl FnOnce(State) -> State) {
-        if let Some(user) = self.users.get_mut(node.index()) {
-            user.state = change(std::mem::take(&mut user.state));
+        if let Some(client) = self.clients.get_mut(node.index()) {
+            client.state = change(std::mem::take(&mut client.state));
         }
     }
 
     /// Repeats a request that had to wait.
     fn retry(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
-        let Some(State::Waits(message)) = self.users.get(node.index()).map(|user| &user.state) else { return };
+        let Some(State::Waits(message)) = self.clients.get(node.index()).map(|client| &client.state) else { return };
         if message.group == group {
             let message = message.clone();
             self.request(now, node, message, plan);
@@ -243,7 +243,7 @@ impl Senders {
     /// The client of a node that was in no view continues: with the refused message, or with the
     /// next one.
     fn rejoin(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
-        match self.users.get(node.index()).map(|user| user.state.clone()) {
+        match self.clients.get(node.index()).map(|client| client.state.clone()) {
             Some(State::OutOfView(None)) => self.proceed(now, node, plan),
             Some(State::OutOfView(Some(message))) if message.group == group => self.request(now, node, message, plan),
             Some(_) | None => {}
@@ -251,24 +251,24 @@ impl Senders {
     }
 
     fn refused(&mut self, now: Time, node: NodeId, refusal: Refusal, plan: &mut Plan<Command>) {
-        let Some(user) = self.users.get_mut(node.index()) else { return };
-        match (std::mem::take(&mut user.state), refusal) {
+        let Some(client) = self.clients.get_mut(node.index()) else { return };
+        match (std::mem::take(&mut client.state), refusal) {
             (State::Busy { message, .. }, Refusal::NotAMember) if self.demand.views => {
-                user.state = State::OutOfView(Some(message));
+                client.state = State::OutOfView(Some(message));
             }
             // The node is never readmitted, so other clients send its message instead.
             (State::Busy { .. }, Refusal::NotAMember | Refusal::NoWayBack | Refusal::Leaving) => {
-                user.state = State::Gone;
+                client.state = State::Gone;
                 self.left += 1;
                 self.wake_idle_sender(now, plan);
             }
             // Repeating the request would not help.
             (State::Busy { .. }, Refusal::TooLong) => self.proceed(now, node, plan),
             (State::Leaving(groups), _) => {
-                user.state = State::Leaving(groups);
+                client.state = State::Leaving(groups);
                 self.finish_leave(node);
             }
-            (state, _) => user.state = state,
+            (state, _) => client.state = state,
         }
     }
 
@@ -277,8 +277,8 @@ impl Senders {
         if self.demand.pattern == Pattern::Single {
             return;
         }
-        let is_free = |user: &User| user.sends && user.state == State::Idle;
-        if let Some(index) = self.users.iter().position(is_free) {
+        let is_free = |client: &Client| client.sends && client.state == State::Idle;
+        if let Some(index) = self.clients.iter().position(is_free) {
             let pause = self.pause();
             self.compose(now + pause, NodeId::from_index(index), plan);
         }
@@ -286,14 +286,14 @@ impl Senders {
 
     /// A message that was not sent before the crash is sent by another client.
     fn node_crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
-        let Some(user) = self.users.get_mut(node.index()) else { return };
-        let is_unsent = match std::mem::replace(&mut user.state, State::NodeDown) {
+        let Some(client) = self.clients.get_mut(node.index()) else { return };
+        let is_unsent = match std::mem::replace(&mut client.state, State::NodeDown) {
             State::Busy { at, .. } => at > now,
             State::Waits(_) | State::OutOfView(Some(_)) => true,
             State::Idle | State::OutOfView(None) | State::NodeDown => false,
             // A node that leaves is gone permanently, even if it crashes.
             State::Leaving(_) | State::Gone => {
-                user.state = State::Gone;
+                client.state = State::Gone;
                 false
             }
         };
@@ -314,22 +314,22 @@ impl Senders {
 
     /// With `Single`: the next sender sends when all earlier messages are delivered.
     fn start_next_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
-        let is_idle = |user: &User| match user.state {
+        let is_idle = |client: &Client| match client.state {
             State::Busy { .. } | State::Waits(_) | State::Leaving(_) => false,
             State::Idle | State::OutOfView(_) | State::Gone | State::NodeDown => true,
         };
         if self.demand.pattern != Pattern::Single || self.left == 0 {
             return;
         }
-        if !self.users.iter().all(is_idle) || self.has_pending() {
+        if !self.clients.iter().all(is_idle) || self.has_pending() {
             return;
         }
         let senders = self.demand.senders.len();
         for step in 0..senders {
             let place = (self.next_sender + step) % senders;
             let Some(node) = self.demand.senders.get(place).copied() else { continue };
-            let is_free = |user: &User| user.sends && user.state == State::Idle;
-            if self.users.get(node.index()).is_some_and(is_free) {
+            let is_free = |client: &Client| client.sends && client.state == State::Idle;
+            if self.clients.get(node.index()).is_some_and(is_free) {
                 self.next_sender = place + 1;
                 let pause = self.pause();
                 self.compose(now + pause, node, plan);
@@ -340,7 +340,7 @@ impl Senders {
 
     /// Whether some client can still send a message.
     fn can_send(&self) -> bool {
-        self.users.iter().filter(|user| user.sends).any(|user| match user.state {
+        self.clients.iter().filter(|client| client.sends).any(|client| match client.state {
             State::Idle | State::Busy { .. } | State::Waits(_) => true,
             State::OutOfView(_) => self.demand.views,
             State::Leaving(_) | State::Gone | State::NodeDown => false,
@@ -348,7 +348,7 @@ impl Senders {
     }
 
     fn has_waiting_client(&self) -> bool {
-        self.users.iter().any(|user| match user.state {
+        self.clients.iter().any(|client| match client.state {
             State::Busy { .. } | State::Waits(_) | State::Leaving(_) | State::OutOfView(Some(_)) => true,
             State::Idle | State::OutOfView(None) | State::Gone | State::NodeDown => false,
         })
@@ -357,8 +357,8 @@ impl Senders {
 
 impl Workload<Command, Event> for Senders {
     fn begin(&mut self, plan: &mut Plan<Command>) {
-        for index in 0..self.users.len() {
-            let is_idle = self.users.get(index).is_some_and(|user| user.state == State::Idle);
+        for index in 0..self.clients.len() {
+            let is_idle = self.clients.get(index).is_some_and(|client| client.state == State::Idle);
             if is_idle {
                 self.proceed(Time::ZERO, NodeId::from_index(index), plan);
             }

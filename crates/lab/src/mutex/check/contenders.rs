@@ -95,17 +95,17 @@ const EXCLUDES: u64 = 1 << 16;
 impl Clients for Contenders {
     type Command = Command;
     type Event = Event;
-    type User = Contender;
+    type Client = Contender;
 
     fn initial(&self, _node: NodeId) -> Contender {
         Contender { phase: ClientPhase::Idle, access: Access::Exclusive, left: self.rounds, awaits_answer: false }
     }
 
-    fn offers(&self, user: &Contender) -> Vec<Offer<Command>> {
+    fn offers(&self, client: &Contender) -> Vec<Offer<Command>> {
         let offer = |command, obliged| Offer { command, obliged };
-        match user.phase {
-            ClientPhase::Waiting | ClientPhase::Holding if user.awaits_answer => Vec::new(),
-            ClientPhase::Idle if user.left == Some(0) => Vec::new(),
+        match client.phase {
+            ClientPhase::Waiting | ClientPhase::Holding if client.awaits_answer => Vec::new(),
+            ClientPhase::Idle if client.left == Some(0) => Vec::new(),
             ClientPhase::Idle => {
                 let asks = [(true, Command::Acquire), (self.tries, Command::Try), (self.readers, Command::Share)];
                 asks.into_iter().filter(|(may, _)| *may).map(|(_, command)| offer(command, false)).collect()
@@ -116,35 +116,35 @@ impl Clients for Contenders {
         }
     }
 
-    fn observe(&self, user: &mut Contender, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
-        let waited = user.phase == ClientPhase::Waiting;
-        user.awaits_answer = match news {
+    fn observe(&self, client: &mut Contender, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
+        let waited = client.phase == ClientPhase::Waiting;
+        client.awaits_answer = match news {
             ClientStep::Issued(Command::Cancel | Command::Release) => self.views,
-            ClientStep::Emitted(Event::Extended { .. }) => user.awaits_answer,
-            ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => user.awaits_answer,
+            ClientStep::Emitted(Event::Extended { .. }) => client.awaits_answer,
+            ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => client.awaits_answer,
             ClientStep::Issued(_) | ClientStep::Emitted(_) | ClientStep::Crashed | ClientStep::Restarted => false,
         };
         match news {
             ClientStep::Issued(command @ (Command::Acquire | Command::Try | Command::Share)) => {
-                user.phase = ClientPhase::Waiting;
-                user.access = match command {
+                client.phase = ClientPhase::Waiting;
+                client.access = match command {
                     Command::Share if self.shares => Access::Shared,
                     _ => Access::Exclusive,
                 };
-                user.left = user.left.map(|left| left.saturating_sub(1));
-                story.past.push(PastEvent::Requested(user.access));
+                client.left = client.left.map(|left| left.saturating_sub(1));
+                story.past.push(PastEvent::Requested(client.access));
             }
             ClientStep::Issued(Command::Cancel | Command::Release) => {}
             ClientStep::Emitted(Event::Entered { fence, .. }) => {
                 if !waited {
                     story.breach = Some(ASKED_FIRST);
                 }
-                user.phase = ClientPhase::Holding;
-                story.past.push(PastEvent::Entered(packed(*fence), user.access));
+                client.phase = ClientPhase::Holding;
+                story.past.push(PastEvent::Entered(packed(*fence), client.access));
             }
             ClientStep::Emitted(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) => {
-                user.phase = ClientPhase::Idle;
-                user.access = Access::Exclusive;
+                client.phase = ClientPhase::Idle;
+                client.access = Access::Exclusive;
                 if waited {
                     story.past.push(PastEvent::Ended);
                 }
@@ -153,24 +153,24 @@ impl Clients for Contenders {
             | ClientStep::PeerCrashed(_)
             | ClientStep::PeerRestarted(_) => {}
             ClientStep::Crashed => {
-                user.phase = ClientPhase::NodeDown;
-                user.access = Access::Exclusive;
+                client.phase = ClientPhase::NodeDown;
+                client.access = Access::Exclusive;
                 if waited {
                     story.past.push(PastEvent::Ended);
                 }
             }
-            ClientStep::Restarted => user.phase = ClientPhase::Idle,
+            ClientStep::Restarted => client.phase = ClientPhase::Idle,
         }
     }
 
-    fn is_waiting(&self, user: &Contender) -> bool {
-        user.phase == ClientPhase::Waiting
+    fn is_waiting(&self, client: &Contender) -> bool {
+        client.phase == ClientPhase::Waiting
     }
 
     /// A node that may not act does not hold the lock, even if its client has not been notified
     /// yet.
-    fn facet(&self, user: &Contender, acts: bool) -> u64 {
-        match (user.phase, user.access) {
+    fn facet(&self, client: &Contender, acts: bool) -> u64 {
+        match (client.phase, client.access) {
             _ if !acts => 0,
             (ClientPhase::Holding, Access::Exclusive) => EXCLUDES,
             (ClientPhase::Holding, Access::Shared) => SHARES,

@@ -44,8 +44,8 @@ impl MutexCheckArgs {
     }
 
     pub(crate) fn views(&self) -> Option<Views> {
-        let usual = Views::default();
-        let changes = self.changes.unwrap_or(usual.changes);
+        let defaults = Views::default();
+        let changes = self.changes.unwrap_or(defaults.changes);
         self.views.then_some(Views { changes, waits: self.membership != Some(MembershipService::Impatient) })
     }
 }

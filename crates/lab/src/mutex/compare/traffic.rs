@@ -78,24 +78,24 @@ impl Traffic {
     /// up to 2n/ρ message times, and n/ρ on average, so that the n clients together send ρ requests
     /// per message time.
     pub fn settings(self, entries: u64, nodes: usize, message: Duration) -> Settings {
-        let usual = Settings { entries, ..Settings::default() };
+        let defaults = Settings { entries, ..Settings::default() };
         match self {
-            Self::Single => Settings { workload: Pattern::Single, ..usual },
+            Self::Single => Settings { workload: Pattern::Single, ..defaults },
             Self::Pair => Settings {
                 workload: Pattern::All,
                 requesters: pair(nodes),
                 hold: Some(Latency::Fixed(message.times((nodes as u64).saturating_add(1).saturating_mul(2)))),
-                ..usual
+                ..defaults
             },
             // The default behaviour of the lab's clients.
-            Self::Random(OfferedLoad::USUAL) => Settings { workload: Pattern::Random, ..usual },
+            Self::Random(OfferedLoad::USUAL) => Settings { workload: Pattern::Random, ..defaults },
             Self::Random(load) => {
                 let askers = entries.min(nodes as u64);
                 let think = load.stretch(message.times(askers.saturating_mul(2)));
                 let think = Some(Latency::Uniform { least: Duration::ZERO, most: think });
-                Settings { workload: Pattern::Random, think, ..usual }
+                Settings { workload: Pattern::Random, think, ..defaults }
             }
-            Self::All => Settings { workload: Pattern::All, ..usual },
+            Self::All => Settings { workload: Pattern::All, ..defaults },
         }
     }
 }

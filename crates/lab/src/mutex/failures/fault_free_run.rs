@@ -6,8 +6,8 @@ use crate::mutex::run::{Change, LockPhase, change};
 use crate::{Spec, experiment};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::dice::{Dice, Stream};
 use quorate_journal::moment::{Moment, Observer, WorldEvent};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::TimedFault;
 
 /// The phase of every node over time, in a run without faults.
@@ -40,15 +40,15 @@ impl FaultFreeRun {
     /// is no such instant.
     pub(super) fn crash_fault(&self, victim: Victim, harm: FailureMode) -> Option<TimedFault> {
         // The choice must differ between victims of the same seed.
-        let mut dice = Dice::new(self.seed.wrapping_mul(8).wrapping_add(victim as u64), Stream::Faults);
+        let mut rng = SeededRng::new(self.seed.wrapping_mul(8).wrapping_add(victim as u64), Stream::Faults);
         let fit: Vec<_> =
             self.intervals.iter().filter_map(|interval| Some((interval, self.victims(interval, victim)?))).collect();
-        let (interval, victims) = fit.get(usize::try_from(dice.below(fit.len() as u64)).ok()?)?;
-        let node = victims.get(usize::try_from(dice.below(victims.len() as u64)).ok()?)?;
+        let (interval, victims) = fit.get(usize::try_from(rng.below(fit.len() as u64)).ok()?)?;
+        let node = victims.get(usize::try_from(rng.below(victims.len() as u64)).ok()?)?;
         // Strictly between two changes, so that nothing else happens at the same instant.
         let inner = interval.to.since(interval.from).nanos().checked_sub(2)?;
-        let at = interval.from.since(Time::ZERO) + Duration::from_nanos(1 + dice.below(inner + 1));
-        let delay = RESTART_DELAYS.get(usize::try_from(dice.below(RESTART_DELAYS.len() as u64)).ok()?)?;
+        let at = interval.from.since(Time::ZERO) + Duration::from_nanos(1 + rng.below(inner + 1));
+        let delay = RESTART_DELAYS.get(usize::try_from(rng.below(RESTART_DELAYS.len() as u64)).ok()?)?;
         Some(match harm {
             FailureMode::Dies => fault(*node, at, None),
             FailureMode::Restarts => fault(*node, at, Some(MESSAGE.times(*delay))),

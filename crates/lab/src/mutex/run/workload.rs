@@ -2,7 +2,7 @@
 
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId, Time};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Chance, Latency};
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use serde::{Deserialize, Serialize};
@@ -37,15 +37,15 @@ pub struct Demand {
 /// The clients of all nodes.
 pub struct Requests {
     demand: Demand,
-    dice: Dice,
+    rng: SeededRng,
     left: u64,
-    users: Vec<User>,
+    clients: Vec<ClientPhase>,
     is_requester: Vec<bool>,
     active: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum User {
+enum ClientPhase {
     Idle,
     /// Sends a request at that instant, or sent it, and has no result yet.
     Busy {
@@ -68,40 +68,40 @@ impl Requests {
         let left = if demand.requesters.is_empty() { 0 } else { demand.entries };
         Self {
             demand,
-            dice: Dice::new(seed, Stream::Workload),
+            rng: SeededRng::new(seed, Stream::Workload),
             left,
-            users: vec![User::Idle; nodes],
+            clients: vec![ClientPhase::Idle; nodes],
             is_requester,
             active: 0,
         }
     }
 
     fn request(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
-        let Some(user) = self.users.get_mut(node.index()) else { return };
-        if self.left == 0 || *user != User::Idle {
+        let Some(client) = self.clients.get_mut(node.index()) else { return };
+        if self.left == 0 || *client != ClientPhase::Idle {
             return;
         }
-        *user = User::Busy { asks: at };
+        *client = ClientPhase::Busy { asks: at };
         self.left -= 1;
         self.active += 1;
-        let command = match self.dice.happens(self.demand.tries) {
+        let command = match self.rng.happens(self.demand.tries) {
             true => Command::Try,
-            false if self.dice.happens(self.demand.readers) => Command::Share,
+            false if self.rng.happens(self.demand.readers) => Command::Share,
             false => Command::Acquire,
         };
         plan.command(at, node, command);
-        if self.dice.happens(self.demand.cancels) {
-            let patience = self.dice.between(Duration::ZERO, self.demand.typical.times(4));
+        if self.rng.happens(self.demand.cancels) {
+            let patience = self.rng.between(Duration::ZERO, self.demand.typical.times(4));
             plan.command(at + patience, node, Command::Cancel);
         }
     }
 
     /// The request has ended. Schedules the next one after the think time.
     fn finish(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
-        self.set_state(node, User::Idle);
+        self.set_state(node, ClientPhase::Idle);
         let pause = match self.demand.pattern {
             Pattern::All => Duration::ZERO,
-            Pattern::Single | Pattern::Random => self.dice.length(self.demand.think),
+            Pattern::Single | Pattern::Random => self.rng.length(self.demand.think),
         };
         if self.is_requester.get(node.index()).is_some_and(|is_requester| *is_requester) {
             self.request(now + pause, node, plan);
@@ -110,17 +110,17 @@ impl Requests {
 
     /// A request that was scheduled for after the crash becomes available to other clients.
     fn node_crashed(&mut self, now: Time, node: NodeId) {
-        if let Some(User::Busy { asks }) = self.set_state(node, User::NodeDown)
+        if let Some(ClientPhase::Busy { asks }) = self.set_state(node, ClientPhase::NodeDown)
             && asks > now
         {
             self.left += 1;
         }
     }
 
-    fn set_state(&mut self, node: NodeId, now: User) -> Option<User> {
-        let user = self.users.get_mut(node.index())?;
-        let before = std::mem::replace(user, now);
-        if let User::Busy { .. } = before {
+    fn set_state(&mut self, node: NodeId, now: ClientPhase) -> Option<ClientPhase> {
+        let client = self.clients.get_mut(node.index())?;
+        let before = std::mem::replace(client, now);
+        if let ClientPhase::Busy { .. } = before {
             self.active -= 1;
         }
         Some(before)
@@ -132,7 +132,7 @@ impl Workload<Command, Event> for Requests {
         for node in self.demand.requesters.clone() {
             let first = match self.demand.pattern {
                 Pattern::Single | Pattern::All => Duration::ZERO,
-                Pattern::Random => self.dice.length(self.demand.think),
+                Pattern::Random => self.rng.length(self.demand.think),
             };
             self.request(Time::ZERO + first, node, plan);
         }
@@ -141,7 +141,7 @@ impl Workload<Command, Event> for Requests {
     fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         match news {
             ClientEvent::Emitted(Event::Entered { .. }) => {
-                let hold = self.dice.length(self.demand.hold);
+                let hold = self.rng.length(self.demand.hold);
                 plan.command(now + hold, node, Command::Release);
             }
             ClientEvent::Emitted(Event::Left | Event::Lost | Event::Denied | Event::Cancelled)

@@ -59,6 +59,6 @@ fn a_run_beyond_the_bound_is_a_journal_that_replays_with_its_times() {
     for (verdict, example) in found.broken().into_iter().filter(|(verdict, _)| verdict.name == "one-leader-an-epoch") {
         let replayed = replayed::<Election>(&journal(&found, example));
         let judged = replayed.verdicts.iter().find(|judged| judged.name == verdict.name).unwrap();
-        assert!(judged.is_breach(), "{}", verdict.name);
+        assert!(judged.is_violated(), "{}", verdict.name);
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn replay_all(run: &CheckRun, what: &str, violations_seen: &mut BTree
         // In a deadlocked run every waiter starves.
         let name = if verdict.name == "no-deadlock" { "served" } else { verdict.name };
         let found = replayed.verdicts.iter().find(|found| found.name == name).unwrap();
-        assert!(found.is_breach(), "{what}: {name} in\n{}", String::from_utf8_lossy(&bytes));
+        assert!(found.is_violated(), "{what}: {name} in\n{}", String::from_utf8_lossy(&bytes));
         *violations_seen.entry(verdict.name).or_default() += 1;
     }
 }

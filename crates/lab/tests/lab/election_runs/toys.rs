@@ -99,7 +99,7 @@ struct Outcome {
     rounds: u64,
 }
 
-fn simulate(flaw: Flaw, users: Campaigns, faults: &[&str]) -> Outcome {
+fn simulate(flaw: Flaw, clients: Campaigns, faults: &[&str]) -> Outcome {
     let millisecond = Latency::Fixed(Duration::from_millis(1));
     let wire = Wire { latency: millisecond, loss: Default::default(), duplicate: Default::default(), fifo: false };
     let nothing = Latency::Fixed(Duration::ZERO);
@@ -110,10 +110,10 @@ fn simulate(flaw: Flaw, users: Campaigns, faults: &[&str]) -> Outcome {
         world.schedule(fault.parse::<TimedFault>().expect("a fault"));
     }
     world.start();
-    let mut users = users;
+    let mut clients = clients;
     let second = Duration::from_secs(1);
     let limits = Limits { until: Some(Time::ZERO + second), events: 10_000, settle: second, patience: second };
-    let ending = run(&mut world, &mut users, limits);
+    let ending = run(&mut world, &mut clients, limits);
     let (measures, properties) = world.into_observer();
     let summary = measures.summary(Duration::from_millis(1), "T");
     let verdicts = properties.verdicts();
@@ -167,8 +167,8 @@ fn a_node_that_is_down_at_the_start_neither_starts_nor_counts() {
 
 #[test]
 fn clients_notice_a_crashed_leader_after_a_delay_and_start_again() {
-    let users = start(Starters::Highest).not_before(Some(ms(50)));
-    let outcome = simulate(Flaw::None, users, &["crash 4 at 50ms"]);
+    let clients = start(Starters::Highest).not_before(Some(ms(50)));
+    let outcome = simulate(Flaw::None, clients, &["crash 4 at 50ms"]);
     assert_eq!((outcome.ending, outcome.violations, outcome.leader), (Ending::Done, vec![], Some(node(3))));
     assert_eq!((outcome.end, outcome.rounds), (ms(58), 2));
     // Its announcement is in flight when it crashes.
@@ -182,14 +182,14 @@ fn a_script_is_followed_exactly() {
     let script: Script = "campaign 2 at 5ms".parse().expect("a script");
     let outcome = simulate(Flaw::None, Campaigns::scripted(4, script.commands.clone()), &[]);
     assert_eq!((outcome.ending, outcome.violations, outcome.leader), (Ending::Done, vec![], Some(node(2))));
-    let users = Campaigns::scripted(4, script.commands).not_before(Some(ms(50)));
-    let outcome = simulate(Flaw::None, users, &["crash 2 at 50ms"]);
+    let clients = Campaigns::scripted(4, script.commands).not_before(Some(ms(50)));
+    let outcome = simulate(Flaw::None, clients, &["crash 2 at 50ms"]);
     assert_eq!((outcome.ending, outcome.violations), (Ending::Stuck, vec!["agreed"]), "no scripted client notices");
 }
 
 #[test]
 fn a_run_is_not_done_before_the_last_fault_ends() {
-    let users = start(Starters::Lowest).not_before(Some(ms(30)));
-    let outcome = simulate(Flaw::None, users, &["pause 3 at 10ms for 20ms"]);
+    let clients = start(Starters::Lowest).not_before(Some(ms(30)));
+    let outcome = simulate(Flaw::None, clients, &["pause 3 at 10ms for 20ms"]);
     assert_eq!((outcome.ending, outcome.end), (Ending::Done, ms(30)));
 }

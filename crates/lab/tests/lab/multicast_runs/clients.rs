@@ -9,7 +9,7 @@ use quorate_lab::multicast::run::{Demand, Pattern, Senders};
 
 /// The clients of a group of two with views, of which node 1 sends.
 struct ClientTest {
-    users: Senders,
+    clients: Senders,
     plan: Plan<Command>,
 }
 
@@ -29,11 +29,11 @@ fn demand() -> Demand {
 
 impl ClientTest {
     fn new(demand: Demand) -> Self {
-        let mut test = Self { users: Senders::new(2, 1, demand), plan: Plan::new() };
+        let mut test = Self { clients: Senders::new(2, 1, demand), plan: Plan::new() };
         for number in [1, 2] {
-            test.users.on_event(Time::ZERO, node(number), &ClientEvent::Emitted(begins(1)), &mut test.plan);
+            test.clients.on_event(Time::ZERO, node(number), &ClientEvent::Emitted(begins(1)), &mut test.plan);
         }
-        test.users.begin(&mut test.plan);
+        test.clients.begin(&mut test.plan);
         test
     }
 
@@ -42,7 +42,7 @@ impl ClientTest {
     }
 
     fn notify_node(&mut self, number: u32, news: ClientEvent<Event>) -> Vec<String> {
-        self.users.on_event(Time::ZERO, node(number), &news, &mut self.plan);
+        self.clients.on_event(Time::ZERO, node(number), &news, &mut self.plan);
         self.commands()
     }
 
@@ -98,9 +98,9 @@ fn the_run_is_done_when_all_have_delivered_everything() {
         test.notify_node(number, delivered(id(1, 1)));
     }
     test.notify(delivered(id(1, 2)));
-    assert!(!test.users.is_done());
+    assert!(!test.clients.is_done());
     test.notify_node(2, delivered(id(1, 2)));
-    assert!(test.users.is_done());
+    assert!(test.clients.is_done());
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_refused_message_is_sent_in_the_next_view() {
     test.commands();
     test.notify(emitted(Event::Out { group: GroupId::ONLY }));
     assert_eq!(test.notify(emitted(Event::Refused(Refusal::NotAMember))), NOTHING);
-    assert!(!test.users.is_done());
+    assert!(!test.clients.is_done());
     assert_eq!(test.notify(emitted(begins(3))), ["send \"1:1\""]);
 }
 
@@ -119,7 +119,7 @@ fn a_restarted_node_continues_in_the_next_view() {
     test.commands();
     assert_eq!(test.notify(ClientEvent::Crashed), NOTHING);
     assert_eq!(test.notify(ClientEvent::Restarted), NOTHING);
-    assert!(!test.users.is_done(), "it will be admitted again");
+    assert!(!test.clients.is_done(), "it will be admitted again");
     assert_eq!(test.notify(emitted(begins(2))), ["send \"1:2\""]);
 }
 
@@ -128,22 +128,22 @@ fn without_views_the_run_does_not_wait_for_a_restarted_node() {
     let mut test = ClientTest::new(Demand { views: false, ..demand() });
     test.notify(ClientEvent::Crashed);
     test.notify(ClientEvent::Restarted);
-    assert!(test.users.is_done());
+    assert!(test.clients.is_done());
 }
 
 #[test]
 fn messages_of_a_crashed_node_count_if_a_live_node_delivered_them() {
     for agreement in [false, true] {
-        let mut users = Senders::new(3, 1, Demand { messages: 1, views: false, agreement, ..demand() });
+        let mut clients = Senders::new(3, 1, Demand { messages: 1, views: false, agreement, ..demand() });
         let mut plan = Plan::new();
-        users.begin(&mut plan);
-        users.on_event(Time::ZERO, node(1), &emitted(Event::Sent { id: id(1, 1) }), &mut plan);
-        users.on_event(Time::ZERO, node(1), &ClientEvent::Crashed, &mut plan);
-        assert!(users.is_done(), "no live node has delivered it");
-        users.on_event(Time::ZERO, node(2), &delivered(id(1, 1)), &mut plan);
-        assert_eq!(users.is_done(), !agreement);
-        users.on_event(Time::ZERO, node(3), &delivered(id(1, 1)), &mut plan);
-        assert!(users.is_done());
+        clients.begin(&mut plan);
+        clients.on_event(Time::ZERO, node(1), &emitted(Event::Sent { id: id(1, 1) }), &mut plan);
+        clients.on_event(Time::ZERO, node(1), &ClientEvent::Crashed, &mut plan);
+        assert!(clients.is_done(), "no live node has delivered it");
+        clients.on_event(Time::ZERO, node(2), &delivered(id(1, 1)), &mut plan);
+        assert_eq!(clients.is_done(), !agreement);
+        clients.on_event(Time::ZERO, node(3), &delivered(id(1, 1)), &mut plan);
+        assert!(clients.is_done());
     }
 }
 
@@ -158,14 +158,14 @@ fn payloads_have_the_requested_length_and_differ() {
 fn each_client_sends_to_its_own_groups() {
     let groups = vec![(GroupId(1), Group::of_size(1)), (GroupId(2), Group::from(vec![node(2)]))];
     let demand = Demand { groups, views: false, senders: vec![node(1), node(2)], ..demand() };
-    let mut test = ClientTest { users: Senders::new(2, 1, demand), plan: Plan::new() };
-    test.users.begin(&mut test.plan);
+    let mut test = ClientTest { clients: Senders::new(2, 1, demand), plan: Plan::new() };
+    test.clients.begin(&mut test.plan);
     assert_eq!(test.commands(), ["send \"1:1\" to group 1", "send \"2:1\" to group 2"]);
     for (number, group) in [(1, GroupId(1)), (2, GroupId(2))] {
         let id = MessageId { group, ..id(number, 1) };
         test.notify_node(number, emitted(Event::Sent { id }));
-        assert!(!test.users.is_done());
+        assert!(!test.clients.is_done());
         test.notify_node(number, delivered(id));
     }
-    assert!(test.users.is_done(), "nodes outside the group do not count");
+    assert!(test.clients.is_done(), "nodes outside the group do not count");
 }

@@ -5,7 +5,7 @@ use super::reference::History;
 use super::{Action, Promises, Properties, Property, observe_all};
 use quorate_core::multicast::{GroupId, MessageId};
 use quorate_core::{Epoch, Incarnation, NodeId, Stay, View};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SEEDS: u64 = 8_000;
@@ -30,7 +30,7 @@ struct NodeState {
 }
 
 struct HistoryGenerator {
-    dice: Dice,
+    rng: SeededRng,
     order: DeliveryOrder,
     has_views: bool,
     node_states: Vec<NodeState>,
@@ -42,14 +42,14 @@ struct HistoryGenerator {
 
 impl HistoryGenerator {
     fn new(seed: u64) -> Self {
-        let mut dice = Dice::new(seed, Stream::Workload);
-        let order = match dice.below(3) {
+        let mut rng = SeededRng::new(seed, Stream::Workload);
+        let order = match rng.below(3) {
             0 => DeliveryOrder::AsSent,
             1 => DeliveryOrder::BySender,
             _ => DeliveryOrder::Any,
         };
-        let has_views = dice.below(2) == 0;
-        let nodes = 2 + dice.below(3) as usize;
+        let has_views = rng.below(2) == 0;
+        let nodes = 2 + rng.below(3) as usize;
         let view = (!has_views).then_some(View::FIRST);
         let node_state = NodeState {
             is_up: true,
@@ -59,10 +59,10 @@ impl HistoryGenerator {
             delivered: BTreeSet::new(),
             sent: 0,
         };
-        let error_interval = [12, 60, 100_000][dice.below(3) as usize];
+        let error_interval = [12, 60, 100_000][rng.below(3) as usize];
         let node_states = vec![node_state; nodes];
         Self {
-            dice,
+            rng,
             order,
             has_views,
             node_states,
@@ -78,9 +78,9 @@ impl HistoryGenerator {
             self.decide();
             (0..self.node_states.len()).for_each(|index| self.begin(index));
         }
-        for _ in 0..5 + self.dice.below(35) {
-            let index = self.dice.below(self.node_states.len() as u64) as usize;
-            match self.dice.below(if self.has_views { 24 } else { 18 }) {
+        for _ in 0..5 + self.rng.below(35) {
+            let index = self.rng.below(self.node_states.len() as u64) as usize;
+            match self.rng.below(if self.has_views { 24 } else { 18 }) {
                 0..5 => self.send(index),
                 5..16 => self.deliver(index),
                 16 => self.crash(index),
@@ -91,7 +91,7 @@ impl HistoryGenerator {
             }
         }
         // Most histories end with all messages delivered, else no property would ever hold.
-        if self.dice.below(4) > 0 {
+        if self.rng.below(4) > 0 {
             for index in 0..self.node_states.len() {
                 self.catch_up(index);
                 while self.has_views
@@ -106,7 +106,7 @@ impl HistoryGenerator {
     }
 
     fn makes_error(&mut self) -> bool {
-        self.dice.below(self.error_interval) == 0
+        self.rng.below(self.error_interval) == 0
     }
 
     fn send(&mut self, index: usize) {
@@ -120,7 +120,7 @@ impl HistoryGenerator {
         let node = NodeId::from_index(index);
         let id = MessageId { group: GroupId::ONLY, view, sender: node, number: node_state.sent };
         self.sent.push(id);
-        if self.order != DeliveryOrder::AsSent && self.dice.below(2) == 0 {
+        if self.order != DeliveryOrder::AsSent && self.rng.below(2) == 0 {
             self.node_states[index].delivered.insert(id);
             self.actions.push(Action::SendsAndDelivers(node, id, "m"));
         } else {
@@ -134,12 +134,12 @@ impl HistoryGenerator {
             return;
         }
         if self.makes_error() && !self.sent.is_empty() {
-            let some = self.sent[self.dice.below(self.sent.len() as u64) as usize];
+            let some = self.sent[self.rng.below(self.sent.len() as u64) as usize];
             let beyond = MessageId { number: some.number + 1_000, ..some };
             // Messages that all have delivered are forgotten, so a wrong payload is not detected if
             // a later incarnation delivers one.
             let kinds = if self.has_views || self.node_states[index].life == Incarnation::FIRST { 3 } else { 2 };
-            let (id, text) = [(some, "m"), (beyond, "m"), (some, "changed")][self.dice.below(kinds) as usize];
+            let (id, text) = [(some, "m"), (beyond, "m"), (some, "changed")][self.rng.below(kinds) as usize];
             if self.node_states[index].view == Some(id.view) && id.number < 1_000 {
                 self.node_states[index].delivered.insert(id);
             }
@@ -158,9 +158,9 @@ impl HistoryGenerator {
             .collect();
         let Some(chosen) = (match self.order {
             DeliveryOrder::AsSent => open.first().copied(),
-            DeliveryOrder::Any => open.get(self.dice.below(open.len() as u64) as usize).copied(),
+            DeliveryOrder::Any => open.get(self.rng.below(open.len() as u64) as usize).copied(),
             DeliveryOrder::BySender => {
-                let sender = open.get(self.dice.below(open.len() as u64) as usize).map(|id| id.sender);
+                let sender = open.get(self.rng.below(open.len() as u64) as usize).map(|id| id.sender);
                 open.iter().find(|id| Some(id.sender) == sender).copied()
             }
         }) else {
@@ -200,7 +200,7 @@ impl HistoryGenerator {
     fn quit(&mut self, index: usize) {
         let node = NodeId::from_index(index);
         if self.node_states[index].view.take().is_some() {
-            let leaves = self.dice.below(2) == 0;
+            let leaves = self.rng.below(2) == 0;
             self.actions.push(if leaves { Action::Leaves(node) } else { Action::IsOut(node) });
         }
     }
@@ -216,7 +216,7 @@ impl HistoryGenerator {
                 before.as_ref().and_then(|view| view.stay(node)).filter(|stay| stay.incarnation == node_state.life);
             let has_quit = node_state.view.is_none() && node_state.latest.is_some();
             let since = stay.filter(|_| !has_quit).map_or(epoch, |stay| stay.since);
-            if node_state.is_up && (epoch == View::FIRST || self.dice.below(6) > 0) {
+            if node_state.is_up && (epoch == View::FIRST || self.rng.below(6) > 0) {
                 members.push((node, Stay { incarnation: node_state.life, since }));
             }
         }
@@ -227,7 +227,7 @@ impl HistoryGenerator {
 
     /// Begins the next view, or a later one.
     fn begin(&mut self, index: usize) {
-        if self.dice.below(3) > 0 {
+        if self.rng.below(3) > 0 {
             self.catch_up(index);
         }
         self.begin_next(index);
@@ -244,7 +244,7 @@ impl HistoryGenerator {
             .cloned()
             .collect();
         // Sometimes a view is skipped.
-        let place = usize::from(mine.len() > 1 && self.dice.below(3) == 0);
+        let place = usize::from(mine.len() > 1 && self.rng.below(3) == 0);
         let Some(view) = mine.get(place).cloned() else { return false };
         let node_state = &mut self.node_states[index];
         (node_state.view, node_state.latest, node_state.sent) = (Some(view.epoch()), Some(view.epoch()), 0);

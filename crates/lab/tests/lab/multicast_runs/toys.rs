@@ -164,14 +164,14 @@ fn simulate(seed: u64, latency: &str, demand: Demand, faults: &[&str]) -> Outcom
         world.schedule(fault.parse::<TimedFault>().expect("a fault"));
     }
     world.start();
-    let mut users = Senders::new(NODES, seed, demand);
+    let mut clients = Senders::new(NODES, seed, demand);
     let second = Duration::from_secs(1);
     let limits = Limits { until: None, events: 1_000_000, settle: second, patience: second };
-    let ending = run(&mut world, &mut users, limits);
+    let ending = run(&mut world, &mut clients, limits);
     let (messages, (measures, properties)) = world.into_observer();
     let summary = measures.summary(&messages, Duration::from_millis(1), "T");
     let remembered = (measures.under_way(), properties.held());
-    Outcome { ending, summary, left: users.left(), remembered, properties }
+    Outcome { ending, summary, left: clients.left(), remembered, properties }
 }
 
 fn violated(outcome: &Outcome) -> Vec<&'static str> {
@@ -189,7 +189,7 @@ fn one_message_at_a_time_costs_what_the_formula_says() {
     let outcome = simulate(1, "fixed:1ms", demand(Pattern::Single, 20), &[]);
     // No node sends before all have delivered, so there is no contention and every order is kept.
     assert_eq!((outcome.ending, violated(&outcome)), (Ending::Done, vec!["contended"]));
-    assert!(Property::ALL.into_iter().all(|property| outcome.properties.breaches(property) == 0));
+    assert!(Property::ALL.into_iter().all(|property| outcome.properties.violations(property) == 0));
     let summary = outcome.summary;
     assert_eq!((summary.sent, summary.delivered), (20, 80));
     assert_eq!(summary.messages_per_multicast, Some(3.0));
@@ -208,9 +208,9 @@ fn a_flood_runs_into_the_window_and_nothing_is_lost() {
     assert_eq!((outcome.summary.slowest.len(), outcome.remembered), (3, (0, 0)));
     // It promises no order, and keeps none.
     for property in [Property::Fifo, Property::Causal, Property::Total] {
-        assert!(outcome.properties.breaches(property) > 0, "{property:?} happened to hold");
+        assert!(outcome.properties.violations(property) > 0, "{property:?} happened to hold");
     }
-    assert_eq!(outcome.properties.breaches(Property::Agreement), 0);
+    assert_eq!(outcome.properties.violations(Property::Agreement), 0);
 }
 
 #[test]

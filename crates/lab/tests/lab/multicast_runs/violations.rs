@@ -159,8 +159,8 @@ fn a_property_that_is_not_promised_does_not_fail_and_can_be_queried() {
     assert!(properties.verdicts().iter().all(|verdict| verdict.holds == Some(true)));
     assert!(properties.verdicts().iter().all(|verdict| verdict.name != "total"));
     let total = properties.verdict(Property::Total).expect("it was watched");
-    assert!(total.is_breach());
-    assert_eq!((properties.breaches(Property::Total), properties.breaches(Property::Fifo)), (1, 0));
+    assert!(total.is_violated());
+    assert_eq!((properties.violations(Property::Total), properties.violations(Property::Fifo)), (1, 0));
     assert_eq!(properties.verdict(Property::ViewSynchrony), None);
 }
 

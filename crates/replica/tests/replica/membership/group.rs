@@ -6,7 +6,7 @@ use crate::setup;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::wrap::InViews;
 use quorate_core::{Describe, Duration, Fence, Group, NodeId, Time};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::TimedFault;
 use quorate_journal::workload::ClientEvent;
 use quorate_replica::membership::{Member, Plan};
@@ -51,7 +51,7 @@ enum Occupancy {
 pub(crate) struct SimulatedGroup<P: Algorithm> {
     pub(crate) world: World<WithSuspicions<P>, ()>,
     faults: FaultPlan,
-    dice: Dice,
+    rng: SeededRng,
     places: Vec<Occupancy>,
     highest: Option<Fence>,
     /// Time and node of every entry into the critical section.
@@ -85,9 +85,9 @@ impl<P: Algorithm> SimulatedGroup<P> {
         }
         world.start();
         let nodes = faults.nodes;
-        let dice = Dice::new(faults.seed, Stream::Workload);
+        let rng = SeededRng::new(faults.seed, Stream::Workload);
         let mut group =
-            Self { world, faults, dice, places: vec![Occupancy::Out; nodes], highest: None, entries: Vec::new() };
+            Self { world, faults, rng, places: vec![Occupancy::Out; nodes], highest: None, entries: Vec::new() };
         (0..nodes).map(NodeId::from_index).for_each(|node| group.request_later(node));
         group
     }
@@ -130,7 +130,7 @@ impl<P: Algorithm> SimulatedGroup<P> {
 
     /// Lets the client request entry after a random delay.
     fn request_later(&mut self, node: NodeId) {
-        let at = self.world.time() + self.dice.between(millis(20), millis(300));
+        let at = self.world.time() + self.rng.between(millis(20), millis(300));
         self.world.command_this_incarnation(at, node, ExtendedCommand::Client(Command::Acquire));
     }
 
@@ -141,7 +141,7 @@ impl<P: Algorithm> SimulatedGroup<P> {
                 self.highest = Some(fence);
                 self.entries.push((self.world.time(), node));
                 self.stay(node, until);
-                let at = self.world.time() + self.dice.between(millis(5), millis(200));
+                let at = self.world.time() + self.rng.between(millis(5), millis(200));
                 self.world.command_this_incarnation(at, node, ExtendedCommand::Client(Command::Release));
             }
             Event::Extended { until } => self.stay(node, until),

@@ -10,7 +10,7 @@ use crate::node;
 use group::{Algorithm, FaultPlan, SimulatedGroup, instant, millis};
 use quorate_core::mutex::{Central, RicartAgrawala, TokenRequest};
 use quorate_core::{Duration, Group, NodeId, Time};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_replica::membership::Plan;
 
 fn plan(faults: &FaultPlan) -> Plan {
@@ -37,25 +37,25 @@ fn a_group_founds_itself_and_every_client_gets_entry() {
 
 /// Random faults, and the time by which they have all ended.
 fn random_faults(seed: u64, nodes: usize) -> (FaultPlan, Time) {
-    let mut dice = Dice::new(seed, Stream::Faults);
+    let mut rng = SeededRng::new(seed, Stream::Faults);
     let mut faults = FaultPlan::without_faults(seed, nodes);
-    faults.loss_percent = dice.below(8) as u32;
-    faults.drift = (0..nodes).map(|_| dice.below(1_001) as i32 - 500).collect();
+    faults.loss_percent = rng.below(8) as u32;
+    faults.drift = (0..nodes).map(|_| rng.below(1_001) as i32 - 500).collect();
     let mut end = millis(2_000);
-    for _ in 0..=dice.below(4) {
-        let at = millis(200) + dice.between(Duration::ZERO, millis(9_000));
-        let lasts = dice.between(millis(50), millis(5_000));
-        let victim = NodeId::from_index(dice.below(nodes as u64) as usize);
+    for _ in 0..=rng.below(4) {
+        let at = millis(200) + rng.between(Duration::ZERO, millis(9_000));
+        let lasts = rng.between(millis(50), millis(5_000));
+        let victim = NodeId::from_index(rng.below(nodes as u64) as usize);
         end = end.max(at + lasts);
-        match dice.below(5) {
+        match rng.below(5) {
             0 | 1 => {
-                let how = if dice.below(3) == 0 { " torn" } else { "" };
+                let how = if rng.below(3) == 0 { " torn" } else { "" };
                 faults.schedule.push(format!("crash {victim}{how} at {at} for {lasts}"));
                 // Often the others suspect the victim before its next incarnation sends them a
                 // message.
                 for other in Group::of_size(nodes).others(victim) {
-                    if dice.below(4) > 0 {
-                        faults.suspicions.push((at + dice.between(millis(1), lasts.min(millis(400))), other, victim));
+                    if rng.below(4) > 0 {
+                        faults.suspicions.push((at + rng.between(millis(1), lasts.min(millis(400))), other, victim));
                     }
                 }
             }

@@ -4,7 +4,7 @@
 use super::{TestOperation, assert_explains, history};
 use crate::linear::register::{Answer, Operation, Register};
 use crate::linear::{Explanation, Object, Verdict};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 
 /// The behaviour of the clients in an execution.
 #[derive(Clone, Copy)]
@@ -21,25 +21,25 @@ struct Shape {
 
 /// Generates an execution: clients invoke one operation after the other on a sequential object.
 fn execution(seed: u64, shape: Shape) -> Vec<TestOperation> {
-    let mut dice = Dice::new(seed, Stream::Workload);
+    let mut rng = SeededRng::new(seed, Stream::Workload);
     let mut free = vec![0_u64; shape.clients as usize];
     let mut points = Vec::new();
     let mut operations: Vec<TestOperation> = Vec::new();
     for _ in 0..shape.operations {
-        let client = dice.below(u64::from(shape.clients)) as usize;
-        let from = free[client] + 1 + dice.below(5);
-        let length = 1 + dice.below(20);
+        let client = rng.below(u64::from(shape.clients)) as usize;
+        let from = free[client] + 1 + rng.below(5);
+        let length = 1 + rng.below(20);
         free[client] = from + length;
-        let operation = operation(&mut dice, shape);
-        points.push((from + dice.below(length + 1), operations.len(), from + length));
+        let operation = operation(&mut rng, shape);
+        points.push((from + rng.below(length + 1), operations.len(), from + length));
         operations.push(TestOperation { client: client as u32, from: from as i64, operation, answer: None });
     }
     points.sort_unstable();
     let mut register = Register::default();
     for (_, index, to) in points {
-        let is_lost = dice.below(shape.lost) == 0;
+        let is_lost = rng.below(shape.lost) == 0;
         // Half of the operations without an answer never take effect.
-        if is_lost && dice.below(2) == 0 {
+        if is_lost && rng.below(2) == 0 {
             continue;
         }
         let answer = register.apply(&operations[index].operation);
@@ -50,11 +50,11 @@ fn execution(seed: u64, shape: Shape) -> Vec<TestOperation> {
     operations
 }
 
-fn operation(dice: &mut Dice, shape: Shape) -> Operation {
-    let new = dice.below(shape.values);
-    match dice.below(10) {
+fn operation(rng: &mut SeededRng, shape: Shape) -> Operation {
+    let new = rng.below(shape.values);
+    match rng.below(10) {
         op if op < shape.reads => Operation::Read,
-        9 => Operation::CompareAndSet { expect: Some(dice.below(shape.values)), new },
+        9 => Operation::CompareAndSet { expect: Some(rng.below(shape.values)), new },
         _ => Operation::Write(new),
     }
 }
@@ -135,12 +135,12 @@ fn most_spoilt_histories_are_rejected() {
     let shape = Shape { clients: 4, operations: 40, lost: 10, reads: 5, values: 8 };
     let rejected = (0..500).filter(|seed| {
         let mut operations = execution(*seed, shape);
-        let mut dice = Dice::new(*seed, Stream::Faults);
+        let mut rng = SeededRng::new(*seed, Stream::Faults);
         let reads: Vec<_> =
             operations.iter_mut().filter(|op| op.operation == Operation::Read && op.answer.is_some()).collect();
-        let chosen = dice.below(reads.len() as u64) as usize;
+        let chosen = rng.below(reads.len() as u64) as usize;
         for op in reads.into_iter().skip(chosen).take(1) {
-            let wrong = Answer::Value(Some(dice.below(shape.values)));
+            let wrong = Answer::Value(Some(rng.below(shape.values)));
             op.answer = op.answer.map(|(to, _)| (to, wrong));
         }
         matches!(history(&operations).judge(&Register::default()), Verdict::NotLinearizable(_))

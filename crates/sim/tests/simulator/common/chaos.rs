@@ -2,87 +2,87 @@
 
 use super::{Action, Actions, Message, Scenario, node};
 use quorate_core::{Class, Duration, Group, NodeId, Span, Time};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Chance, TimedFault};
 
 /// Returns the random scenario of this seed. It always ends: its actions are finite.
 pub(crate) fn chaos(seed: u64) -> Scenario {
-    let mut dice = Dice::new(seed, Stream::Workload);
-    let nodes = 1 + dice.below(4) as usize;
+    let mut rng = SeededRng::new(seed, Stream::Workload);
+    let nodes = 1 + rng.below(4) as usize;
     let latencies = ["fixed:0ms", "fixed:1ms", "uniform:0ms..3ms", "uniform:1ms..10ms", "long-tail:1ms"];
     let lengths = ["fixed:0ms", "fixed:0ms", "fixed:1ms", "uniform:0ms..2ms", "long-tail:0.5ms"];
     let mut scenario = Scenario::new(nodes)
         .seed(seed)
-        .latency(pick(&mut dice, &latencies))
-        .processing(pick(&mut dice, &lengths))
-        .sync(pick(&mut dice, &lengths))
-        .fifo(dice.below(2) == 0);
-    if dice.below(2) == 0 {
-        scenario.setup.wire.loss = chance(&mut dice);
-        scenario.setup.wire.duplicate = chance(&mut dice);
+        .latency(pick(&mut rng, &latencies))
+        .processing(pick(&mut rng, &lengths))
+        .sync(pick(&mut rng, &lengths))
+        .fifo(rng.below(2) == 0);
+    if rng.below(2) == 0 {
+        scenario.setup.wire.loss = chance(&mut rng);
+        scenario.setup.wire.duplicate = chance(&mut rng);
     }
     let mut save = 0;
-    for _ in 0..dice.below(30) {
-        let instant = Time::ZERO + Duration::from_millis(dice.below(40));
-        let actions = actions(&mut dice, nodes, 3, &mut save);
-        scenario.commands.push((instant, any_node(&mut dice, nodes), actions));
+    for _ in 0..rng.below(30) {
+        let instant = Time::ZERO + Duration::from_millis(rng.below(40));
+        let actions = actions(&mut rng, nodes, 3, &mut save);
+        scenario.commands.push((instant, any_node(&mut rng, nodes), actions));
     }
-    for _ in 0..dice.below(12) {
-        scenario.faults.extend(fault(&mut dice, nodes));
+    for _ in 0..rng.below(12) {
+        scenario.faults.extend(fault(&mut rng, nodes));
     }
     scenario
 }
 
-fn pick<'a>(dice: &mut Dice, from: &[&'a str]) -> &'a str {
-    from[dice.below(from.len() as u64) as usize]
+fn pick<'a>(rng: &mut SeededRng, from: &[&'a str]) -> &'a str {
+    from[rng.below(from.len() as u64) as usize]
 }
 
 /// Returns a probability of at most one half.
-fn chance(dice: &mut Dice) -> Chance {
-    Chance::from_parts_per_billion(dice.below(500_000_000) as u32).unwrap()
+fn chance(rng: &mut SeededRng) -> Chance {
+    Chance::from_parts_per_billion(rng.below(500_000_000) as u32).unwrap()
 }
 
-fn any_node(dice: &mut Dice, nodes: usize) -> NodeId {
-    NodeId::from_index(dice.below(nodes as u64) as usize)
+fn any_node(rng: &mut SeededRng, nodes: usize) -> NodeId {
+    NodeId::from_index(rng.below(nodes as u64) as usize)
 }
 
 /// Returns random actions, nested at most `depth` levels deep. Every write is a unique number.
-fn actions(dice: &mut Dice, nodes: usize, depth: u64, save: &mut u64) -> Actions {
-    let count = dice.below(1 + depth);
-    (0..count).map(|_| action(dice, nodes, depth - 1, save)).collect()
+fn actions(rng: &mut SeededRng, nodes: usize, depth: u64, save: &mut u64) -> Actions {
+    let count = rng.below(1 + depth);
+    (0..count).map(|_| action(rng, nodes, depth - 1, save)).collect()
 }
 
-fn action(dice: &mut Dice, nodes: usize, depth: u64, save: &mut u64) -> Action {
-    let ahead = dice.below(2) == 0;
-    let timer = ['a', 'b'][dice.below(2) as usize];
-    match dice.below(8) {
+fn action(rng: &mut SeededRng, nodes: usize, depth: u64, save: &mut u64) -> Action {
+    let ahead = rng.below(2) == 0;
+    let timer = ['a', 'b'][rng.below(2) as usize];
+    match rng.below(8) {
         0 | 1 => {
-            let message = message(dice, nodes, depth, save);
-            Action::Send { to: any_node(dice, nodes), message, ahead }
+            let message = message(rng, nodes, depth, save);
+            Action::Send { to: any_node(rng, nodes), message, ahead }
         }
-        2 => Action::Multicast { to: Group::of_size(nodes), message: message(dice, nodes, depth, save), ahead },
+        2 => Action::Multicast { to: Group::of_size(nodes), message: message(rng, nodes, depth, save), ahead },
         3 | 4 => {
             *save += 1;
             Action::Save(*save)
         }
         5 => {
-            let [one, other] = [0; 2].map(|_| Duration::from_millis(dice.below(5)));
-            Action::Set { timer, span: Span::between(one, other), then: actions(dice, nodes, depth, save) }
+            let [one, other] = [0; 2].map(|_| Duration::from_millis(rng.below(5)));
+            Action::Set { timer, span: Span::between(one, other), then: actions(rng, nodes, depth, save) }
         }
         6 => Action::Cancel(timer),
         _ => Action::Emit { text: "news".into(), ahead },
     }
 }
 
-fn message(dice: &mut Dice, nodes: usize, depth: u64, save: &mut u64) -> Message {
-    let class = [Class::Algorithm, Class::Announcement, Class::Control][dice.below(3) as usize];
-    let on_behalf_of = (dice.below(2) == 0).then(|| node(1));
-    Message { class, on_behalf_of, then: actions(dice, nodes, depth, save) }
+fn message(rng: &mut SeededRng, nodes: usize, depth: u64, save: &mut u64) -> Message {
+    let class = [Class::Algorithm, Class::Announcement, Class::Control][rng.below(3) as usize];
+    let on_behalf_of = (rng.below(2) == 0).then(|| node(1));
+    Message { class, on_behalf_of, then: actions(rng, nodes, depth, save) }
 }
 
 /// Returns a random fault, or `None` if the group is too small for it.
-fn fault(dice: &mut Dice, nodes: usize) -> Option<TimedFault> {
-    let [one, other] = [0; 2].map(|_| any_node(dice, nodes));
+fn fault(rng: &mut SeededRng, nodes: usize) -> Option<TimedFault> {
+    let [one, other] = [0; 2].map(|_| any_node(rng, nodes));
     let forms = [
         format!("crash {one}"),
         format!("crash {one} torn"),
@@ -101,11 +101,11 @@ fn fault(dice: &mut Dice, nodes: usize) -> Option<TimedFault> {
         format!("link {one} > {other} loss 0.5"),
         format!("link {one} > {other} duplicate 1"),
     ];
-    let form = &forms[dice.below(forms.len() as u64) as usize];
+    let form = &forms[rng.below(forms.len() as u64) as usize];
     let mut fault: TimedFault = form.parse().ok()?;
-    fault.at = Duration::from_millis(dice.below(40));
-    if fault.fault.kind().can_last() && dice.below(3) > 0 {
-        fault.lasts = Some(Duration::from_millis(dice.below(20)));
+    fault.at = Duration::from_millis(rng.below(40));
+    if fault.fault.kind().can_last() && rng.below(3) > 0 {
+        fault.lasts = Some(Duration::from_millis(rng.below(20)));
     }
     fault.validate(nodes).is_ok().then_some(fault)
 }

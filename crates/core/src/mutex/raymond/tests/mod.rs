@@ -17,9 +17,9 @@ rules! { Raymond::new, 5;
 
     ry_2_requests_of_many_go_up_the_same_branch_as_one(
         "1 acquire; 4 acquire; 4 > 2; 5 acquire | 5 > 2; 2 acquire; 2 > 1", expect![[r#"
-            2 hears request from 5: RY-2 queues 5
+            2 receives request from 5: RY-2 queues 5
             2 acquire: RY-1 queues 2
-            1 hears request from 2: RY-2 queues 2
+            1 receives request from 2: RY-2 queues 2
         "#]]);
 
     /// Node 3 is no neighbour of node 2. Node 5 sends one request, though its client requests
@@ -27,9 +27,9 @@ rules! { Raymond::new, 5;
     ry_2_only_neighbours_are_queued_and_each_once(
         "4 acquire; 4 > 2 as 3; 5 acquire; 5 > 2; 5 cancel; 5 acquire", expect![[r#"
             4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
-            2 hears request from 3: RY-2 ignores a request of 3
+            2 receives request from 3: RY-2 ignores a request of 3
             5 acquire: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
-            2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
+            2 receives request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
             5 cancel: RY-7 leaves the queue; cancelled
             5 acquire: RY-1 queues 5
         "#]]);
@@ -38,7 +38,7 @@ rules! { Raymond::new, 5;
     /// node 5.
     ry_2_a_neighbour_that_is_queued_is_not_queued_again("5 acquire; 5 > 2 | 4 acquire; 4 > 2 as 5", expect![[r#"
         4 acquire: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
-        2 hears request from 5: RY-2 ignores a request of 5
+        2 receives request from 5: RY-2 ignores a request of 5
     "#]]);
 
     /// Exactly two messages for each edge between node 5 and the token; the next entry costs none.
@@ -51,11 +51,11 @@ rules! { Raymond::new, 5;
     ry_4_a_node_that_sends_the_token_away_asks_for_it_back_for_the_next(
         "1 acquire; 2 acquire; 2 > 1; 3 acquire; 3 > 1 | 1 release; 1 > 2; 1 > 2; 2 release; 2 > 1; 1 > 3", expect![[r#"
             1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2; RY-4 asks 2 for the token; request → 2
-            2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-            2 hears request from 1: RY-2 queues 1
+            2 receives token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+            2 receives request from 1: RY-2 queues 1
             2 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 1; token → 1
-            1 hears token from 2: RY-5 has the token; RY-3 sends the token to 3; token → 3
-            3 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
+            1 receives token from 2: RY-5 has the token; RY-3 sends the token to 3; token → 3
+            3 receives token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
         "#]]);
 
     /// The request that asks for the token back arrives before the token, from the direction of the
@@ -64,34 +64,34 @@ rules! { Raymond::new, 5;
         "1 acquire; 2 acquire; 2 > 1 | 3 acquire; 3 > 1; 1 release; 1 > 2 last; 1 > 2; 2 release; 2 > 1;
          1 > 3", expect![[r#"
              3 acquire: RY-1 queues 3; RY-4 asks 1 for the token; request → 1
-             1 hears request from 3: RY-2 queues 3
+             1 receives request from 3: RY-2 queues 3
              1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2; RY-4 asks 2 for the token; request → 2
-             2 hears request from 1: RY-2 queues 1
-             2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+             2 receives request from 1: RY-2 queues 1
+             2 receives token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
              2 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 1; token → 1
-             1 hears token from 2: RY-5 has the token; RY-3 sends the token to 3; token → 3
-             3 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
+             1 receives token from 2: RY-5 has the token; RY-3 sends the token to 3; token → 3
+             3 receives token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
          "#]]);
 
     ry_5_only_the_asked_neighbour_can_send_the_token("2 acquire; 2 > 1; 1 > 2 as 4", expect![[r#"
         2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
-        1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
-        2 hears token from 4: RY-5 ignores an answer of 4, which it did not ask
+        1 receives request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+        2 receives token from 4: RY-5 ignores an answer of 4, which it did not ask
     "#]]);
 
     ry_6_a_release_serves_the_queue_in_order(
         "2 acquire; rest; 5 acquire; rest; 4 acquire; rest; 1 acquire; rest | 2 release; rest; 5 release; rest;
          4 release; rest", expect![[r#"
              2 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 5; token → 5; RY-4 asks 5 for the token; request → 5
-             5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-             5 hears request from 2: RY-2 queues 2
+             5 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+             5 receives request from 2: RY-2 queues 2
              5 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
-             2 hears token from 5: RY-5 has the token; RY-3 sends the token to 4; token → 4; RY-4 asks 4 for the token; request → 4
-             4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
-             4 hears request from 2: RY-2 queues 2
+             2 receives token from 5: RY-5 has the token; RY-3 sends the token to 4; token → 4; RY-4 asks 4 for the token; request → 4
+             4 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.3)
+             4 receives request from 2: RY-2 queues 2
              4 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
-             2 hears token from 4: RY-5 has the token; RY-3 sends the token to 1; token → 1
-             1 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.4)
+             2 receives token from 4: RY-5 has the token; RY-3 sends the token to 1; token → 1
+             1 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.4)
          "#]]);
 
     ry_6_a_group_of_one_sends_no_messages(of 1, "1 acquire; 1 release | 1 try; 1 release", expect![[r#"
@@ -104,34 +104,34 @@ rules! { Raymond::new, 5;
     ry_7_a_token_that_no_node_wants_any_more_stays(
         "4 acquire; 4 > 2 | 4 cancel; 2 > 1; 1 > 2; 2 > 4; 4 acquire; 4 release; 1 acquire; rest", expect![[r#"
             4 cancel: RY-7 leaves the queue; cancelled
-            1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
-            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
-            4 hears token from 2: RY-5 has the token
+            1 receives request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+            2 receives token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
+            4 receives token from 2: RY-5 has the token
             4 acquire: RY-1 queues 4; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
             4 release: LEAVES; RY-6 no longer uses the token
             1 acquire: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
-            2 hears request from 1: RY-2 queues 1; RY-4 asks 4 for the token; request → 4
-            4 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
-            2 hears token from 4: RY-5 has the token; RY-3 sends the token to 1; token → 1
-            1 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+            2 receives request from 1: RY-2 queues 1; RY-4 asks 4 for the token; request → 4
+            4 receives request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+            2 receives token from 4: RY-5 has the token; RY-3 sends the token to 1; token → 1
+            1 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
     ry_7_a_node_that_cancels_and_requests_again_sends_no_second_request("2 acquire; 2 cancel; 2 acquire; 2 > 1; 1 > 2", expect![[r#"
         2 acquire: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
         2 cancel: RY-7 leaves the queue; cancelled
         2 acquire: RY-1 queues 2
-        1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
-        2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
+        1 receives request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+        2 receives token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
     "#]]);
 
     ry_7_requests_behind_a_cancelled_one_are_served(
         "1 acquire; 2 acquire; 4 acquire | 4 > 2; 2 > 1; 2 cancel; 1 release; rest", expect![[r#"
-            2 hears request from 4: RY-2 queues 4
-            1 hears request from 2: RY-2 queues 2
+            2 receives request from 4: RY-2 queues 4
+            1 receives request from 2: RY-2 queues 2
             2 cancel: RY-7 leaves the queue; cancelled
             1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
-            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
-            4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+            2 receives token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
+            4 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
     ry_7_a_request_that_overtakes_an_unwanted_token_sends_it_back(
@@ -139,23 +139,23 @@ rules! { Raymond::new, 5;
             2 cancel: RY-7 leaves the queue; cancelled
             1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
             1 acquire: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
-            2 hears request from 1: RY-2 queues 1
-            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 1; token → 1
-            1 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+            2 receives request from 1: RY-2 queues 1
+            2 receives token from 1: RY-5 has the token; RY-3 sends the token to 1; token → 1
+            1 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
     // Tries.
 
     ry_8_a_try_gets_an_unused_token("5 try; rest", expect![[r#"
         5 try: RY-1 queues 5; RY-4 asks 2 for the token; request → 2
-        2 hears request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
-        1 hears request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
-        2 hears token from 1: RY-5 has the token; RY-3 sends the token to 5; token → 5
-        5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
+        2 receives request from 5: RY-2 queues 5; RY-4 asks 1 for the token; request → 1
+        1 receives request from 2: RY-2 queues 2; RY-3 sends the token to 2; token → 2
+        2 receives token from 1: RY-5 has the token; RY-3 sends the token to 5; token → 5
+        5 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
     "#]]);
 
     ry_8_a_try_is_denied_at_once_by_a_non_empty_queue("1 acquire; 4 acquire | 4 > 2; 2 try", expect![[r#"
-        2 hears request from 4: RY-2 queues 4; RY-4 asks 1 for the token; request → 1
+        2 receives request from 4: RY-2 queues 4; RY-4 asks 1 for the token; request → 1
         2 try: RY-8 denies 2; denied
     "#]]);
 
@@ -164,49 +164,49 @@ rules! { Raymond::new, 5;
     ry_8_a_try_is_denied_at_once_behind_a_cancelled_request(
         "1 acquire; 2 acquire; 2 cancel; 2 try | 4 try; 4 > 2; 2 > 4", expect![[r#"
             4 try: RY-1 queues 4; RY-4 asks 2 for the token; request → 2
-            2 hears request from 4: RY-8 denies 4; denied → 4
-            4 hears denied from 2: RY-8 denies 4; denied
+            2 receives request from 4: RY-8 denies 4; denied → 4
+            4 receives denied from 2: RY-8 denies 4; denied
         "#]]);
 
     ry_8_the_holder_denies_a_try_and_the_denial_follows_the_path_back(
         "1 acquire; 5 try; 5 > 2; 2 > 1 | 1 > 2; 2 > 5", expect![[r#"
-            2 hears denied from 1: RY-8 denies 5; denied → 5
-            5 hears denied from 2: RY-8 denies 5; denied
+            2 receives denied from 1: RY-8 denies 5; denied → 5
+            5 receives denied from 2: RY-8 denies 5; denied
         "#]]);
 
     ry_8_a_node_on_the_path_with_a_non_empty_queue_denies_a_try(
         "1 acquire; 4 acquire; 4 > 2; 5 try | 5 > 2; 2 > 5", expect![[r#"
-            2 hears request from 5: RY-8 denies 5; denied → 5
-            5 hears denied from 2: RY-8 denies 5; denied
+            2 receives request from 5: RY-8 denies 5; denied → 5
+            5 receives denied from 2: RY-8 denies 5; denied
         "#]]);
 
     ry_8_requests_behind_a_denied_try_ask_again(
         "1 acquire; 5 try; 5 > 2; 4 acquire; 4 > 2; 2 > 1 | 1 > 2; 2 > 5; 2 > 1; 1 release; 1 > 2; 2 > 4", expect![[r#"
-            2 hears denied from 1: RY-8 denies 5; denied → 5; RY-4 asks 1 for the token; request → 1
-            5 hears denied from 2: RY-8 denies 5; denied
-            1 hears request from 2: RY-2 queues 2
+            2 receives denied from 1: RY-8 denies 5; denied → 5; RY-4 asks 1 for the token; request → 1
+            5 receives denied from 2: RY-8 denies 5; denied
+            1 receives request from 2: RY-2 queues 2
             1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
-            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
-            4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+            2 receives token from 1: RY-5 has the token; RY-3 sends the token to 4; token → 4
+            4 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
     ry_8_requests_behind_an_admitted_try_ask_for_the_token_back(
         "5 try; 5 > 2; 4 acquire; 4 > 2; 2 > 1 | 1 > 2; 2 > 5; 2 > 5; 5 release; rest", expect![[r#"
-            2 hears token from 1: RY-5 has the token; RY-3 sends the token to 5; token → 5; RY-4 asks 5 for the token; request → 5
-            5 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
-            5 hears request from 2: RY-2 queues 2
+            2 receives token from 1: RY-5 has the token; RY-3 sends the token to 5; token → 5; RY-4 asks 5 for the token; request → 5
+            5 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.1)
+            5 receives request from 2: RY-2 queues 2
             5 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
-            2 hears token from 5: RY-5 has the token; RY-3 sends the token to 4; token → 4
-            4 hears token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+            2 receives token from 5: RY-5 has the token; RY-3 sends the token to 4; token → 4
+            4 receives token from 2: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
     ry_8_the_denial_of_a_cancelled_try_makes_the_next_request_ask_again(
         "1 acquire; 2 try; 2 cancel; 2 acquire | 2 > 1; 1 > 2; 2 > 1; 1 release; 1 > 2", expect![[r#"
-            1 hears request from 2: RY-8 denies 2; denied → 2
-            2 hears denied from 1: RY-4 asks 1 for the token; request → 1
-            1 hears request from 2: RY-2 queues 2
+            1 receives request from 2: RY-8 denies 2; denied → 2
+            2 receives denied from 1: RY-4 asks 1 for the token; request → 1
+            1 receives request from 2: RY-2 queues 2
             1 release: LEAVES; RY-6 no longer uses the token; RY-3 sends the token to 2; token → 2
-            2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+            2 receives token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
         "#]]);
 
     ry_8_the_denial_of_a_cancelled_try_denies_the_next_try(
@@ -215,22 +215,22 @@ rules! { Raymond::new, 5;
             2 try: RY-1 queues 2; RY-4 asks 1 for the token; request → 1
             2 cancel: RY-7 leaves the queue; cancelled
             2 try: RY-1 queues 2
-            1 hears request from 2: RY-8 denies 2; denied → 2
-            2 hears denied from 1: RY-8 denies 2; denied
+            1 receives request from 2: RY-8 denies 2; denied → 2
+            2 receives denied from 1: RY-8 denies 2; denied
         "#]]);
 
     ry_8_a_try_that_overtakes_the_token_is_denied_by_a_waiting_node(
         "1 acquire; 2 acquire; 2 > 1; 1 release | 1 try; 1 > 2 last; 1 > 2; 2 > 1", expect![[r#"
             1 try: RY-1 queues 1; RY-4 asks 2 for the token; request → 2
-            2 hears request from 1: RY-8 denies 1; denied → 1
-            2 hears token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
-            1 hears denied from 2: RY-8 denies 1; denied
+            2 receives request from 1: RY-8 denies 1; denied → 1
+            2 receives token from 1: RY-5 has the token; RY-3 has the token, and is the first in the queue; ENTERS (fence 0.2)
+            1 receives denied from 2: RY-8 denies 1; denied
         "#]]);
 
     /// Node 5 cannot deny a request that was sent to node 1.
     ry_8_a_denial_that_answers_no_try_is_ignored("1 acquire; 5 try; 5 > 2 | 2 > 1; 2 acquire; 1 > 2 as 5", expect![[r#"
-        1 hears request from 2: RY-8 denies 2; denied → 2
+        1 receives request from 2: RY-8 denies 2; denied → 2
         2 acquire: RY-1 queues 2
-        2 hears denied from 5: RY-5 ignores an answer of 5, which it did not ask
+        2 receives denied from 5: RY-5 ignores an answer of 5, which it did not ask
     "#]]);
 }

@@ -18,25 +18,25 @@ fn node(me: NodeId, group: Group) -> RicartAgrawalaImplicit {
 rules! { node, 3;
     ri_1_a_requesting_node_asks_all_others_and_waits("1 acquire; rest", expect![[r#"
         1 acquire: RI-1 requests entry with (1, 1); request → all
-        2 hears request from 1: RI-2 consents to (1, 1) by silence
-        3 hears request from 1: RI-2 consents to (1, 1) by silence
+        2 receives request from 1: RI-2 consents to (1, 1) by silence
+        3 receives request from 1: RI-2 consents to (1, 1) by silence
     "#]]);
 
     ri_2_an_idle_node_consents_by_silence("1 acquire; 1 > 2", expect![[r#"
         1 acquire: RI-1 requests entry with (1, 1); request → all
-        2 hears request from 1: RI-2 consents to (1, 1) by silence
+        2 receives request from 1: RI-2 consents to (1, 1) by silence
     "#]]);
 
     ri_2_the_holder_answers_a_request_with_deferred(
         "1 acquire; rest; 1 fires; 2 acquire | rest; 2 fires", expect![[r#"
-            1 hears request from 2: RI-2 defers (2, 2): ours (1, 1) goes first; deferred → 2
-            3 hears request from 2: RI-2 consents to (2, 2) by silence
+            1 receives request from 2: RI-2 defers (2, 2): ours (1, 1) goes first; deferred → 2
+            3 receives request from 2: RI-2 consents to (2, 2) by silence
             2 timer: RI-4 counts silence as consent to (2, 2), and waits for 1
         "#]]);
 
     ri_2_a_request_in_the_name_of_another_is_ignored("1 acquire; 1 > 2 as 3", expect![[r#"
         1 acquire: RI-1 requests entry with (1, 1); request → all
-        2 hears request from 3: RI-2 ignores a request of 1 that came from 3
+        2 receives request from 3: RI-2 ignores a request of 1 that came from 3
     "#]]);
 
     /// The reply of 1 overtakes its "deferred" message.
@@ -55,15 +55,15 @@ rules! { node, 3;
         of 2, "1 acquire; rest | 1 fires; 2 acquire; 2 > 1; 1 > 2 as 9; 2 fires", expect![[r#"
             1 timer: RI-4 has the consent of all to (1, 1); ENTERS (fence 0.3)
             2 acquire: RI-1 requests entry with (2, 2); request → all
-            1 hears request from 2: RI-2 defers (2, 2): ours (1, 1) goes first; deferred → 2
-            2 hears deferred from 9: RI-3 ignores that 9 defers (2, 2)
+            1 receives request from 2: RI-2 defers (2, 2): ours (1, 1) goes first; deferred → 2
+            2 receives deferred from 9: RI-3 ignores that 9 defers (2, 2)
             2 timer: RI-4 has the consent of all to (2, 2); ENTERS (fence 0.6)
         "#]]);
 
     ri_4_after_the_waiting_time_silence_is_consent("1 acquire; rest; 1 fires", expect![[r#"
         1 acquire: RI-1 requests entry with (1, 1); request → all
-        2 hears request from 1: RI-2 consents to (1, 1) by silence
-        3 hears request from 1: RI-2 consents to (1, 1) by silence
+        2 receives request from 1: RI-2 consents to (1, 1) by silence
+        3 receives request from 1: RI-2 consents to (1, 1) by silence
         1 timer: RI-4 has the consent of all to (1, 1); ENTERS (fence 0.4)
     "#]]);
 
@@ -74,34 +74,34 @@ rules! { node, 3;
              2 release: LEAVES
              1 acquire: RI-1 requests entry with (2, 1); request → all
              3 acquire: RI-1 requests entry with (2, 3); request → all
-             2 hears request from 1: RI-2 consents to (2, 1) by silence
-             3 hears request from 1: RI-2 consents to (2, 1) by silence
-             1 hears request from 3: RI-2 defers (2, 3): ours (2, 1) goes first; deferred → 3
-             2 hears request from 3: RI-2 consents to (2, 3) by silence
+             2 receives request from 1: RI-2 consents to (2, 1) by silence
+             3 receives request from 1: RI-2 consents to (2, 1) by silence
+             1 receives request from 3: RI-2 defers (2, 3): ours (2, 1) goes first; deferred → 3
+             2 receives request from 3: RI-2 consents to (2, 3) by silence
              1 timer: RI-4 has the consent of all to (2, 1); ENTERS (fence 0.7)
              3 timer: RI-4 counts silence as consent to (2, 3), and waits for 1
              1 release: LEAVES; RI-5 sends its deferred reply to (2, 3); reply → 3
-             3 hears reply from 1: RI-4 has the consent of all to (2, 3); ENTERS (fence 0.9)
+             3 receives reply from 1: RI-4 has the consent of all to (2, 3); ENTERS (fence 0.9)
              3 release: LEAVES
              2 acquire: RI-1 requests entry with (3, 2); request → all
-             1 hears request from 2: RI-2 consents to (3, 2) by silence
-             3 hears request from 2: RI-2 consents to (3, 2) by silence
+             1 receives request from 2: RI-2 consents to (3, 2) by silence
+             3 receives request from 2: RI-2 consents to (3, 2) by silence
              2 timer: RI-4 has the consent of all to (3, 2); ENTERS (fence 0.11)
          "#]]);
 
     ri_5_a_release_sends_all_deferred_replies(
         "1 acquire; rest; 1 fires; 2 acquire; 3 acquire | rest; 2 fires; 3 fires; 1 release; rest; 2 release;
          rest", expect![[r#"
-             1 hears request from 2: RI-2 defers (2, 2): ours (1, 1) goes first; deferred → 2
-             3 hears request from 2: RI-2 consents to (2, 2) by silence
-             1 hears request from 3: RI-2 defers (2, 3): ours (1, 1) goes first; deferred → 3
-             2 hears request from 3: RI-2 defers (2, 3): ours (2, 2) goes first; deferred → 3
+             1 receives request from 2: RI-2 defers (2, 2): ours (1, 1) goes first; deferred → 2
+             3 receives request from 2: RI-2 consents to (2, 2) by silence
+             1 receives request from 3: RI-2 defers (2, 3): ours (1, 1) goes first; deferred → 3
+             2 receives request from 3: RI-2 defers (2, 3): ours (2, 2) goes first; deferred → 3
              2 timer: RI-4 counts silence as consent to (2, 2), and waits for 1
              3 timer: RI-4 counts silence as consent to (2, 3), and waits for 1,2
              1 release: LEAVES; RI-5 sends its deferred reply to (2, 2); reply → 2; RI-5 sends its deferred reply to (2, 3); reply → 3
-             2 hears reply from 1: RI-4 has the consent of all to (2, 2); ENTERS (fence 0.8)
+             2 receives reply from 1: RI-4 has the consent of all to (2, 2); ENTERS (fence 0.8)
              2 release: LEAVES; RI-5 sends its deferred reply to (2, 3); reply → 3
-             3 hears reply from 2: RI-4 has the consent of all to (2, 3); ENTERS (fence 0.9)
+             3 receives reply from 2: RI-4 has the consent of all to (2, 3); ENTERS (fence 0.9)
          "#]]);
 
     a_group_of_one_does_not_wait(of 1, "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release", expect![[r#"
@@ -117,12 +117,12 @@ rules! { node, 3;
     two_nodes_enter_if_a_message_takes_longer_than_the_bound(
         of 2, "1 acquire; rest; 1 fires; 2 acquire; 2 > 1; 2 fires; 1 > 2", expect![[r#"
             1 acquire: RI-1 requests entry with (1, 1); request → all
-            2 hears request from 1: RI-2 consents to (1, 1) by silence
+            2 receives request from 1: RI-2 consents to (1, 1) by silence
             1 timer: RI-4 has the consent of all to (1, 1); ENTERS (fence 0.3)
             2 acquire: RI-1 requests entry with (2, 2); request → all
-            1 hears request from 2: RI-2 defers (2, 2): ours (1, 1) goes first; deferred → 2
+            1 receives request from 2: RI-2 defers (2, 2): ours (1, 1) goes first; deferred → 2
             2 timer: RI-4 has the consent of all to (2, 2); ENTERS (fence 0.6)
-            2 hears deferred from 1: RI-3 learns too late that 1 defers (2, 2)
+            2 receives deferred from 1: RI-3 learns too late that 1 defers (2, 2)
         "#]]);
 
     // Cancelled requests and tries.
@@ -133,42 +133,42 @@ rules! { node, 3;
         of 2, "2 acquire; rest; 2 fires; 1 acquire; 1 > 2; 1 cancel; 1 acquire; 1 > 2; 2 release; 2 > 1;
                2 > 1 overtakes 1; 2 > 1; 1 fires; 2 > 1", expect![[r#"
                    2 acquire: RI-1 requests entry with (1, 2); request → all
-                   1 hears request from 2: RI-2 consents to (1, 2) by silence
+                   1 receives request from 2: RI-2 consents to (1, 2) by silence
                    2 timer: RI-4 has the consent of all to (1, 2); ENTERS (fence 0.4)
                    1 acquire: RI-1 requests entry with (2, 1); request → all
-                   2 hears request from 1: RI-2 defers (2, 1): ours (1, 2) goes first; deferred → 1
+                   2 receives request from 1: RI-2 defers (2, 1): ours (1, 2) goes first; deferred → 1
                    1 cancel: cancelled
                    1 acquire: RI-1 requests entry with (3, 1); request → all
-                   2 hears request from 1: RI-2 defers (3, 1): ours (1, 2) goes first; deferred → 1
+                   2 receives request from 1: RI-2 defers (3, 1): ours (1, 2) goes first; deferred → 1
                    2 release: LEAVES; RI-5 sends its deferred reply to (2, 1); reply → 1; RI-5 sends its deferred reply to (3, 1); reply → 1
-                   1 hears deferred from 2: RI-3 ignores that 2 defers (2, 1)
-                   1 hears reply from 2: RI-3 ignores a reply to (2, 1): that request does not wait
+                   1 receives deferred from 2: RI-3 ignores that 2 defers (2, 1)
+                   1 receives reply from 2: RI-3 ignores a reply to (2, 1): that request does not wait
                    1 timer: RI-4 counts silence as consent to (3, 1), and waits for 2
-                   1 hears reply from 2: RI-4 has the consent of all to (3, 1); ENTERS (fence 0.7)
+                   1 receives reply from 2: RI-4 has the consent of all to (3, 1); ENTERS (fence 0.7)
                "#]]);
 
     ri_6_a_cancellation_sends_all_deferred_replies(
         "1 acquire; 2 acquire | rest; 1 cancel; rest; 2 fires", expect![[r#"
-            2 hears request from 1: RI-2 consents to (1, 1) by silence
-            3 hears request from 1: RI-2 consents to (1, 1) by silence
-            1 hears request from 2: RI-2 defers (1, 2): ours (1, 1) goes first; deferred → 2
-            3 hears request from 2: RI-2 consents to (1, 2) by silence
+            2 receives request from 1: RI-2 consents to (1, 1) by silence
+            3 receives request from 1: RI-2 consents to (1, 1) by silence
+            1 receives request from 2: RI-2 defers (1, 2): ours (1, 1) goes first; deferred → 2
+            3 receives request from 2: RI-2 consents to (1, 2) by silence
             1 cancel: cancelled; RI-6 sends its deferred reply to (1, 2); reply → 2
             2 timer: RI-4 has the consent of all to (1, 2); ENTERS (fence 0.5)
         "#]]);
 
     ri_7_a_try_is_denied_by_the_holder("1 acquire; rest; 1 fires | 2 try; rest; 1 release", expect![[r#"
         2 try: RI-1 requests entry with (2, 2); request → all
-        1 hears request from 2: RI-7 denies (2, 2); denied → 2
-        3 hears request from 2: RI-2 consents to (2, 2) by silence
-        2 hears denied from 1: denied
+        1 receives request from 2: RI-7 denies (2, 2); denied → 2
+        3 receives request from 2: RI-2 consents to (2, 2) by silence
+        2 receives denied from 1: denied
         1 release: LEAVES
     "#]]);
 
     ri_7_a_try_enters_after_the_waiting_time("1 try; rest; 1 fires", expect![[r#"
         1 try: RI-1 requests entry with (1, 1); request → all
-        2 hears request from 1: RI-2 consents to (1, 1) by silence
-        3 hears request from 1: RI-2 consents to (1, 1) by silence
+        2 receives request from 1: RI-2 consents to (1, 1) by silence
+        3 receives request from 1: RI-2 consents to (1, 1) by silence
         1 timer: RI-4 has the consent of all to (1, 1); ENTERS (fence 0.4)
     "#]]);
 
@@ -176,15 +176,15 @@ rules! { node, 3;
         1 acquire: RI-1 requests entry with (1, 1); request → all
         2 try: RI-1 requests entry with (1, 2); request → all
         3 acquire: RI-1 requests entry with (1, 3); request → all
-        2 hears request from 3: RI-2 defers (1, 3): ours (1, 2) goes first; deferred → 3
-        1 hears request from 2: RI-7 denies (1, 2); denied → 2
-        2 hears denied from 1: denied; RI-7 sends its deferred reply to (1, 3); reply → 3
+        2 receives request from 3: RI-2 defers (1, 3): ours (1, 2) goes first; deferred → 3
+        1 receives request from 2: RI-7 denies (1, 2); denied → 2
+        2 receives denied from 1: denied; RI-7 sends its deferred reply to (1, 3); reply → 3
     "#]]);
 
     ri_7_a_denial_that_is_late_or_from_a_stranger_has_no_effect(
         of 2, "1 acquire; rest; 1 fires; 2 try; 2 > 1 | 2 cancel; 2 try; 1 > 2; 2 > 1; 1 > 2 as 9", expect![[r#"
             2 cancel: cancelled
             2 try: RI-1 requests entry with (3, 2); request → all
-            1 hears request from 2: RI-7 denies (3, 2); denied → 2
+            1 receives request from 2: RI-7 denies (3, 2); denied → 2
         "#]]);
 }

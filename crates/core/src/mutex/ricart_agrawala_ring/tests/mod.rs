@@ -19,61 +19,61 @@ rules! { RicartAgrawalaRing::new, 3;
              3 acquire: RR-1 sends (1, 3) round the ring; request → 1
              3 cancel: cancelled
              3 acquire: RR-1 sends (2, 3) round the ring; request → 1
-             1 hears request from 3: RR-2 forwards (2, 3); request → 2
+             1 receives request from 3: RR-2 forwards (2, 3); request → 2
              2 acquire: RR-1 sends (1, 2) round the ring; request → 3
-             3 hears request from 2: RR-2 forwards (1, 2); request → 1
-             1 hears request from 3: RR-2 forwards (1, 2); request → 2
-             2 hears request from 1: RR-3 has (1, 2) back; ENTERS (fence 0.1)
+             3 receives request from 2: RR-2 forwards (1, 2); request → 1
+             1 receives request from 3: RR-2 forwards (1, 2); request → 2
+             2 receives request from 1: RR-3 has (1, 2) back; ENTERS (fence 0.1)
              2 release: LEAVES
              2 acquire: RR-1 sends (3, 2) round the ring; request → 3
          "#]]);
 
     rr_2_an_idle_node_forwards_a_request("1 acquire; 1 > 2; 2 > 3", expect![[r#"
         1 acquire: RR-1 sends (1, 1) round the ring; request → 2
-        2 hears request from 1: RR-2 forwards (1, 1); request → 3
-        3 hears request from 2: RR-2 forwards (1, 1); request → 1
+        2 receives request from 1: RR-2 forwards (1, 1); request → 3
+        3 receives request from 2: RR-2 forwards (1, 1); request → 1
     "#]]);
 
     rr_2_the_holder_holds_a_request("1 acquire; rest | 3 acquire; rest", expect![[r#"
         3 acquire: RR-1 sends (2, 3) round the ring; request → 1
-        1 hears request from 3: RR-2 holds (2, 3): ours (1, 1) goes first
+        1 receives request from 3: RR-2 holds (2, 3): ours (1, 1) goes first
     "#]]);
 
     rr_2_a_request_that_skipped_a_node_is_ignored(
         "1 acquire; 1 > 2 | 2 > 3 as 1; 1 cancel; 2 acquire; 2 > 3; 3 > 1; 1 > 2 as 3", expect![[r#"
-            3 hears request from 1: RR-2 ignores (1, 1), which came from 1
+            3 receives request from 1: RR-2 ignores (1, 1), which came from 1
             1 cancel: cancelled
             2 acquire: RR-1 sends (2, 2) round the ring; request → 3
-            3 hears request from 2: RR-2 forwards (2, 2); request → 1
-            1 hears request from 3: RR-2 forwards (2, 2); request → 2
-            2 hears request from 3: RR-2 ignores (2, 2), which came from 3
+            3 receives request from 2: RR-2 forwards (2, 2); request → 1
+            1 receives request from 3: RR-2 forwards (2, 2); request → 2
+            2 receives request from 3: RR-2 ignores (2, 2), which came from 3
         "#]]);
 
     rr_3_a_node_whose_request_returns_enters("2 acquire; 2 > 3 | 3 > 1; 1 > 2", expect![[r#"
-        1 hears request from 3: RR-2 forwards (1, 2); request → 2
-        2 hears request from 1: RR-3 has (1, 2) back; ENTERS (fence 0.1)
+        1 receives request from 3: RR-2 forwards (1, 2); request → 2
+        2 receives request from 1: RR-3 has (1, 2) back; ENTERS (fence 0.1)
     "#]]);
 
     /// The request collects the fences of 1 and 3, though 1 entered before 3 did.
     rr_3_the_fence_is_larger_than_all_that_the_request_has_collected(
         "1 acquire; rest; 1 release; 3 acquire | rest; 3 release; 2 acquire; rest", expect![[r#"
-            1 hears request from 3: RR-2 forwards (2, 3); request → 2
-            2 hears request from 1: RR-2 forwards (2, 3); request → 3
-            3 hears request from 2: RR-3 has (2, 3) back; ENTERS (fence 0.2)
+            1 receives request from 3: RR-2 forwards (2, 3); request → 2
+            2 receives request from 1: RR-2 forwards (2, 3); request → 3
+            3 receives request from 2: RR-3 has (2, 3) back; ENTERS (fence 0.2)
             3 release: LEAVES
             2 acquire: RR-1 sends (3, 2) round the ring; request → 3
-            3 hears request from 2: RR-2 forwards (3, 2); request → 1
-            1 hears request from 3: RR-2 forwards (3, 2); request → 2
-            2 hears request from 1: RR-3 has (3, 2) back; ENTERS (fence 0.3)
+            3 receives request from 2: RR-2 forwards (3, 2); request → 1
+            1 receives request from 3: RR-2 forwards (3, 2); request → 2
+            2 receives request from 1: RR-3 has (3, 2) back; ENTERS (fence 0.3)
         "#]]);
 
     rr_4_a_release_forwards_all_held_requests(
         "1 acquire; rest; 2 acquire; 3 acquire; rest | 1 release; rest; 2 release; rest", expect![[r#"
             1 release: LEAVES; RR-4 forwards (2, 2), which it held; request → 2; RR-4 forwards (2, 3), which it held; request → 2
-            2 hears request from 1: RR-3 has (2, 2) back; ENTERS (fence 0.2)
-            2 hears request from 1: RR-2 holds (2, 3): ours (2, 2) goes first
+            2 receives request from 1: RR-3 has (2, 2) back; ENTERS (fence 0.2)
+            2 receives request from 1: RR-2 holds (2, 3): ours (2, 2) goes first
             2 release: LEAVES; RR-4 forwards (2, 3), which it held; request → 3
-            3 hears request from 2: RR-3 has (2, 3) back; ENTERS (fence 0.3)
+            3 receives request from 2: RR-3 has (2, 3) back; ENTERS (fence 0.3)
         "#]]);
 
     a_group_of_one_sends_no_messages(of 1, "1 acquire; 1 try; 1 release; 1 try; 1 cancel; 1 release", expect![[r#"
@@ -89,67 +89,67 @@ rules! { RicartAgrawalaRing::new, 3;
 
     rr_3_a_cancelled_request_that_returns_admits_no_node(
         "1 acquire; 1 > 2; 1 cancel; 1 acquire; 2 > 3 | 3 > 1; rest", expect![[r#"
-            1 hears request from 3: RR-3 removes (1, 1): that request does not wait
-            2 hears request from 1: RR-2 forwards (2, 1); request → 3
-            3 hears request from 2: RR-2 forwards (2, 1); request → 1
-            1 hears request from 3: RR-3 has (2, 1) back; ENTERS (fence 0.1)
+            1 receives request from 3: RR-3 removes (1, 1): that request does not wait
+            2 receives request from 1: RR-2 forwards (2, 1); request → 3
+            3 receives request from 2: RR-2 forwards (2, 1); request → 1
+            1 receives request from 3: RR-3 has (2, 1) back; ENTERS (fence 0.1)
         "#]]);
 
     rr_5_a_cancellation_forwards_all_held_requests(
         "1 acquire; 2 acquire; 2 > 3 | 3 > 1; 1 cancel; rest", expect![[r#"
-            1 hears request from 3: RR-2 holds (1, 2): ours (1, 1) goes first
+            1 receives request from 3: RR-2 holds (1, 2): ours (1, 1) goes first
             1 cancel: cancelled; RR-5 forwards (1, 2), which it held; request → 2
-            2 hears request from 1: RR-2 forwards (1, 1); request → 3
-            2 hears request from 1: RR-3 has (1, 2) back; ENTERS (fence 0.1)
-            3 hears request from 2: RR-2 forwards (1, 1); request → 1
-            1 hears request from 3: RR-3 removes (1, 1): that request does not wait
+            2 receives request from 1: RR-2 forwards (1, 1); request → 3
+            2 receives request from 1: RR-3 has (1, 2) back; ENTERS (fence 0.1)
+            3 receives request from 2: RR-2 forwards (1, 1); request → 1
+            1 receives request from 3: RR-3 removes (1, 1): that request does not wait
         "#]]);
 
     /// The cancelled request is held like any other and continues when its turn comes.
     rr_5_a_cancelled_request_still_completes_its_round(
         "1 acquire; rest; 2 acquire | rest; 2 cancel; 1 release; rest", expect![[r#"
-            3 hears request from 2: RR-2 forwards (2, 2); request → 1
-            1 hears request from 3: RR-2 holds (2, 2): ours (1, 1) goes first
+            3 receives request from 2: RR-2 forwards (2, 2); request → 1
+            1 receives request from 3: RR-2 holds (2, 2): ours (1, 1) goes first
             2 cancel: cancelled
             1 release: LEAVES; RR-4 forwards (2, 2), which it held; request → 2
-            2 hears request from 1: RR-3 removes (2, 2): that request does not wait
+            2 receives request from 1: RR-3 removes (2, 2): that request does not wait
         "#]]);
 
     rr_6_the_holder_removes_a_try_from_the_ring("1 acquire; rest; 2 try; rest", expect![[r#"
         1 acquire: RR-1 sends (1, 1) round the ring; request → 2
-        2 hears request from 1: RR-2 forwards (1, 1); request → 3
-        3 hears request from 2: RR-2 forwards (1, 1); request → 1
-        1 hears request from 3: RR-3 has (1, 1) back; ENTERS (fence 0.1)
+        2 receives request from 1: RR-2 forwards (1, 1); request → 3
+        3 receives request from 2: RR-2 forwards (1, 1); request → 1
+        1 receives request from 3: RR-3 has (1, 1) back; ENTERS (fence 0.1)
         2 try: RR-1 sends (2, 2) round the ring; request → 3
-        3 hears request from 2: RR-2 forwards (2, 2); request → 1
-        1 hears request from 3: RR-6 denies (2, 2); denied → 2
-        2 hears denied from 1: denied
+        3 receives request from 2: RR-2 forwards (2, 2); request → 1
+        1 receives request from 3: RR-6 denies (2, 2); denied → 2
+        2 receives denied from 1: denied
     "#]]);
 
     /// Node 2 holds (3, 1) because of its try, which 3 denies.
     rr_6_a_denied_try_forwards_all_held_requests(
         "3 acquire; 3 > 1; 1 > 2; 2 try; 1 acquire; 1 cancel; 1 acquire; 1 > 2 last; 2 > 3 last; 3 > 2", expect![[r#"
             3 acquire: RR-1 sends (1, 3) round the ring; request → 1
-            1 hears request from 3: RR-2 forwards (1, 3); request → 2
-            2 hears request from 1: RR-2 forwards (1, 3); request → 3
+            1 receives request from 3: RR-2 forwards (1, 3); request → 2
+            2 receives request from 1: RR-2 forwards (1, 3); request → 3
             2 try: RR-1 sends (2, 2) round the ring; request → 3
             1 acquire: RR-1 sends (2, 1) round the ring; request → 2
             1 cancel: cancelled
             1 acquire: RR-1 sends (3, 1) round the ring; request → 2
-            2 hears request from 1: RR-2 holds (3, 1): ours (2, 2) goes first
-            3 hears request from 2: RR-6 denies (2, 2); denied → 2
-            2 hears denied from 3: denied; RR-6 forwards (3, 1), which it held; request → 3
+            2 receives request from 1: RR-2 holds (3, 1): ours (2, 2) goes first
+            3 receives request from 2: RR-6 denies (2, 2); denied → 2
+            2 receives denied from 3: denied; RR-6 forwards (3, 1), which it held; request → 3
         "#]]);
 
     rr_6_a_denial_that_is_late_or_from_a_stranger_has_no_effect(
         of 2, "1 acquire; rest; 2 try; 2 > 1; 2 cancel; 2 try; 1 > 2; 2 > 1; 1 > 2 as 9", expect![[r#"
             1 acquire: RR-1 sends (1, 1) round the ring; request → 2
-            2 hears request from 1: RR-2 forwards (1, 1); request → 1
-            1 hears request from 2: RR-3 has (1, 1) back; ENTERS (fence 0.1)
+            2 receives request from 1: RR-2 forwards (1, 1); request → 1
+            1 receives request from 2: RR-3 has (1, 1) back; ENTERS (fence 0.1)
             2 try: RR-1 sends (2, 2) round the ring; request → 1
-            1 hears request from 2: RR-6 denies (2, 2); denied → 2
+            1 receives request from 2: RR-6 denies (2, 2); denied → 2
             2 cancel: cancelled
             2 try: RR-1 sends (3, 2) round the ring; request → 1
-            1 hears request from 2: RR-6 denies (3, 2); denied → 2
+            1 receives request from 2: RR-6 denies (3, 2); denied → 2
         "#]]);
 }

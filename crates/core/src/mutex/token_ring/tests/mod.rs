@@ -29,18 +29,18 @@ rules! { ring, 3;
     tr_2_the_token_admits_a_waiting_node("2 acquire; 1 fires; 1 > 2", expect![[r#"
         2 acquire: TR-1 waits for the token
         1 timer: TR-5 passes the token on; token → 2
-        2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
+        2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
     "#]]);
 
     tr_3_an_idle_node_passes_the_token_on("1 fires; 1 > 2; 2 > 3", expect![[r#"
         1 timer: TR-5 passes the token on; token → 2
-        2 hears token from 1: TR-3 passes the token on; token → 3
-        3 hears token from 2: TR-3 passes the token on; token → 1
+        2 receives token from 1: TR-3 passes the token on; token → 3
+        3 receives token from 2: TR-3 passes the token on; token → 1
     "#]]);
 
     tr_3_only_the_previous_member_can_send_the_token("1 fires; 1 > 2 as 3", expect![[r#"
         1 timer: TR-5 passes the token on; token → 2
-        2 hears token from 3: TR-3 ignores a token of 3, which is not the previous member
+        2 receives token from 3: TR-3 ignores a token of 3, which is not the previous member
     "#]]);
 
     /// Node 1 has to wait until the token has gone round, though no other node wants it.
@@ -49,29 +49,29 @@ rules! { ring, 3;
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TR-4 passes the token on; token → 2
             1 acquire: TR-1 waits for the token
-            2 hears token from 1: TR-3 passes the token on; token → 3
-            3 hears token from 2: TR-3 passes the token on; token → 1
-            1 hears token from 3: TR-2 keeps the token; ENTERS (fence 0.2)
+            2 receives token from 1: TR-3 passes the token on; token → 3
+            3 receives token from 2: TR-3 passes the token on; token → 1
+            1 receives token from 3: TR-2 keeps the token; ENTERS (fence 0.2)
         "#]]);
 
     /// One message per entry, and each fence is the next.
     tr_4_every_node_enters_once_a_round(
         "1 acquire; 2 acquire; 3 acquire; 1 release; 1 acquire | 1 > 2; 2 release; 2 acquire; 2 > 3; 3 release;
          3 acquire; 3 > 1; 1 release; 1 > 2", expect![[r#"
-            2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
+            2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
             2 release: LEAVES; TR-4 passes the token on; token → 3
             2 acquire: TR-1 waits for the token
-            3 hears token from 2: TR-2 keeps the token; ENTERS (fence 0.3)
+            3 receives token from 2: TR-2 keeps the token; ENTERS (fence 0.3)
             3 release: LEAVES; TR-4 passes the token on; token → 1
             3 acquire: TR-1 waits for the token
-            1 hears token from 3: TR-2 keeps the token; ENTERS (fence 0.4)
+            1 receives token from 3: TR-2 keeps the token; ENTERS (fence 0.4)
             1 release: LEAVES; TR-4 passes the token on; token → 2
-            2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.5)
+            2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.5)
         "#]]);
 
     tr_5_the_token_rests_after_a_round_without_an_entry(
         "1 fires; 1 > 2; 2 > 3 | 3 > 1; 1 fires", expect![[r#"
-            1 hears token from 3: TR-5 lets the token rest
+            1 receives token from 3: TR-5 lets the token rest
             1 timer: TR-5 passes the token on; token → 2
         "#]]);
 
@@ -79,18 +79,18 @@ rules! { ring, 3;
     tr_5_the_round_is_counted_from_the_last_entry(
         "2 acquire; 1 fires; 1 > 2; 2 release; 2 > 3; 3 > 1; 1 > 2 | 2 fires; 2 > 3; 3 > 1; 1 > 2", expect![[r#"
             2 timer: TR-5 passes the token on; token → 3
-            3 hears token from 2: TR-3 passes the token on; token → 1
-            1 hears token from 3: TR-3 passes the token on; token → 2
-            2 hears token from 1: TR-5 lets the token rest
+            3 receives token from 2: TR-3 passes the token on; token → 1
+            1 receives token from 3: TR-3 passes the token on; token → 2
+            2 receives token from 1: TR-5 lets the token rest
         "#]]);
 
     /// The timer is cancelled: `1 fires` would find none.
     tr_5_a_request_during_the_rest_enters_at_once(
         "1 fires; 1 > 2; 2 > 3 | 3 > 1; 1 acquire; 1 release; 1 > 2", expect![[r#"
-            1 hears token from 3: TR-5 lets the token rest
+            1 receives token from 3: TR-5 lets the token rest
             1 acquire: TR-1 has the token here; ENTERS (fence 0.1)
             1 release: LEAVES; TR-4 passes the token on; token → 2
-            2 hears token from 1: TR-3 passes the token on; token → 3
+            2 receives token from 1: TR-3 passes the token on; token → 3
         "#]]);
 
     tr_5_a_group_of_one_sends_no_messages(of 1, "1 acquire; 1 release | 1 try; 1 release", expect![[r#"
@@ -104,7 +104,7 @@ rules! { ring, 3;
         2 acquire: TR-1 waits for the token
         2 cancel: TR-6 will pass the token on; cancelled
         1 timer: TR-5 passes the token on; token → 2
-        2 hears token from 1: TR-3 passes the token on; token → 3
+        2 receives token from 1: TR-3 passes the token on; token → 3
     "#]]);
 
     tr_6_a_node_that_cancels_and_requests_again_gets_the_same_token(
@@ -113,31 +113,31 @@ rules! { ring, 3;
             2 cancel: TR-6 will pass the token on; cancelled
             2 acquire: TR-1 waits for the token
             1 timer: TR-5 passes the token on; token → 2
-            2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
+            2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
         "#]]);
 
     tr_7_a_try_enters_if_no_other_node_has_entered_since_the_token_was_here("2 try; 1 fires; 1 > 2", expect![[r#"
         2 try: TR-1 waits for the token
         1 timer: TR-5 passes the token on; token → 2
-        2 hears token from 1: TR-7 keeps the token: no other node has entered; ENTERS (fence 0.1)
+        2 receives token from 1: TR-7 keeps the token: no other node has entered; ENTERS (fence 0.1)
     "#]]);
 
     tr_7_a_try_is_denied_if_another_node_has_entered_meanwhile("1 acquire; 2 try | 1 release; 1 > 2", expect![[r#"
         1 release: LEAVES; TR-4 passes the token on; token → 2
-        2 hears token from 1: TR-7 denies: another node has entered since the token was last here; denied; TR-7 passes the token on; token → 3
+        2 receives token from 1: TR-7 denies: another node has entered since the token was last here; denied; TR-7 passes the token on; token → 3
     "#]]);
 
     tr_7_a_nodes_own_entry_does_not_deny_its_try(
         "2 acquire; 1 fires; 1 > 2; 2 release; 2 try; 2 > 3 | 3 > 1; 1 > 2", expect![[r#"
-            1 hears token from 3: TR-3 passes the token on; token → 2
-            2 hears token from 1: TR-7 keeps the token: no other node has entered; ENTERS (fence 0.2)
+            1 receives token from 3: TR-3 passes the token on; token → 2
+            2 receives token from 1: TR-7 keeps the token: no other node has entered; ENTERS (fence 0.2)
         "#]]);
 
     /// The token has gone a full round since the entry of node 1, and has rested.
     tr_7_an_old_entry_does_not_deny_a_try(
         "1 acquire; 1 release; 1 > 2; 2 > 3; 3 > 1; 1 fires | 2 try; 1 > 2", expect![[r#"
             2 try: TR-1 waits for the token
-            2 hears token from 1: TR-7 keeps the token: no other node has entered; ENTERS (fence 0.2)
+            2 receives token from 1: TR-7 keeps the token: no other node has entered; ENTERS (fence 0.2)
         "#]]);
 
     tr_7_a_try_where_the_token_rests_enters_at_once("1 try", expect![[r#"

@@ -11,11 +11,11 @@ use expect_test::expect;
 rules! { TokenRing::on_call, 3;
     tr_8_a_requesting_node_calls_the_token("3 acquire; 3 > 1; 1 > 2; 2 > 3; 3 release; 3 > 1", expect![[r#"
         3 acquire: TR-8 calls the token; call → 1
-        1 hears call from 3: TR-9 passes the token on; token → 2
-        2 hears token from 1: TR-3 passes the token on; token → 3
-        3 hears token from 2: TR-2 keeps the token; ENTERS (fence 0.1)
+        1 receives call from 3: TR-9 passes the token on; token → 2
+        2 receives token from 1: TR-3 passes the token on; token → 3
+        3 receives token from 2: TR-2 keeps the token; ENTERS (fence 0.1)
         3 release: LEAVES; TR-4 passes the token on; token → 1
-        1 hears token from 3: TR-9 lets the token sleep
+        1 receives token from 3: TR-9 lets the token sleep
     "#]]);
 
     tr_8_the_lowest_member_needs_no_message_for_a_sleeping_token(
@@ -29,10 +29,10 @@ rules! { TokenRing::on_call, 3;
     tr_8_the_lowest_member_calls_a_token_that_has_left_without_a_message(
         "2 acquire; 2 > 1 | 1 acquire; 1 > 2; 2 release; 2 > 3; 3 > 1; 1 release", expect![[r#"
             1 acquire: TR-8 waits for the token, which has left
-            2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
+            2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
             2 release: LEAVES; TR-4 passes the token on; token → 3
-            3 hears token from 2: TR-3 passes the token on; token → 1
-            1 hears token from 3: TR-2 keeps the token; ENTERS (fence 0.2)
+            3 receives token from 2: TR-3 passes the token on; token → 1
+            1 receives token from 3: TR-2 keeps the token; ENTERS (fence 0.2)
             1 release: LEAVES; TR-4 passes the token on; token → 2
         "#]]);
 
@@ -41,30 +41,30 @@ rules! { TokenRing::on_call, 3;
     tr_9_a_call_that_finds_the_token_gone_sends_it_round_again(
         "3 acquire; 3 > 1; 1 > 2; 2 acquire; 2 > 1; 2 > 3; 3 release | 3 > 1; 1 > 2; 2 release; 2 > 3;
          3 > 1", expect![[r#"
-            1 hears token from 3: TR-3 passes the token on; token → 2
-            2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
+            1 receives token from 3: TR-3 passes the token on; token → 2
+            2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
             2 release: LEAVES; TR-4 passes the token on; token → 3
-            3 hears token from 2: TR-3 passes the token on; token → 1
-            1 hears token from 3: TR-9 lets the token sleep
+            3 receives token from 2: TR-3 passes the token on; token → 1
+            1 receives token from 3: TR-9 lets the token sleep
         "#]]);
 
     tr_9_a_call_while_the_lowest_member_holds_the_lock_is_recorded(
         "1 acquire; 2 acquire | 2 > 1; 1 release; 1 > 2; 2 release; 2 > 3; 3 > 1", expect![[r#"
-            1 hears call from 2: TR-9 records the call of 2
+            1 receives call from 2: TR-9 records the call of 2
             1 release: LEAVES; TR-4 passes the token on; token → 2
-            2 hears token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
+            2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.2)
             2 release: LEAVES; TR-4 passes the token on; token → 3
-            3 hears token from 2: TR-3 passes the token on; token → 1
-            1 hears token from 3: TR-9 lets the token sleep
+            3 receives token from 2: TR-3 passes the token on; token → 1
+            1 receives token from 3: TR-9 lets the token sleep
         "#]]);
 
     tr_9_the_call_of_a_cancelled_request_still_costs_a_round("2 acquire; 2 cancel; 2 > 1; 1 > 2; 2 > 3; 3 > 1", expect![[r#"
         2 acquire: TR-8 calls the token; call → 1
         2 cancel: TR-6 will pass the token on; cancelled
-        1 hears call from 2: TR-9 passes the token on; token → 2
-        2 hears token from 1: TR-3 passes the token on; token → 3
-        3 hears token from 2: TR-3 passes the token on; token → 1
-        1 hears token from 3: TR-9 lets the token sleep
+        1 receives call from 2: TR-9 passes the token on; token → 2
+        2 receives token from 1: TR-3 passes the token on; token → 3
+        3 receives token from 2: TR-3 passes the token on; token → 1
+        1 receives token from 3: TR-9 lets the token sleep
     "#]]);
 }
 
@@ -76,7 +76,7 @@ fn tr_9_other_calls_are_ignored() {
     let trace = run_script(3, mixed, "2 acquire\n2 > 1");
     expect![[r#"
         2 acquire: TR-8 calls the token; call → 1
-        1 hears call from 2: TR-9 ignores a call of 2
+        1 receives call from 2: TR-9 ignores a call of 2
     "#]]
     .assert_eq(&trace);
 }

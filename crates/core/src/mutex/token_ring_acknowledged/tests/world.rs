@@ -41,9 +41,9 @@ pub(super) struct Tally {
 }
 
 /// A deterministic random generator (Steele, Lea and Flood's `SplitMix`).
-struct Dice(u64);
+struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     fn below(&mut self, count: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
@@ -95,7 +95,7 @@ enum Client {
 
 pub(super) struct World {
     scenario: Scenario,
-    dice: Dice,
+    rng: TestRng,
     now: u64,
     /// The planned events by time and order of planning, with whether the event has already been
     /// queued at its node.
@@ -130,13 +130,13 @@ impl World {
             client: Client::Idle,
             requests: 0,
         };
-        let mut dice = Dice(seed);
-        let calm = 50 + dice.below(3_000);
-        let is_hurried = dice.one_in(3);
+        let mut rng = TestRng(seed);
+        let calm = 50 + rng.below(3_000);
+        let is_hurried = rng.one_in(3);
         let hosts = group.iter().map(host).collect();
         let mut world = Self {
             scenario,
-            dice,
+            rng,
             now: 0,
             agenda: BTreeMap::new(),
             planned: 0,
@@ -151,8 +151,8 @@ impl World {
             world.plan_request(node);
         }
         for _ in 0..scenario.crashes {
-            let victim = NodeId::from_index(world.dice.below(scenario.nodes as u64) as usize);
-            let at = world.dice.below(calm);
+            let victim = NodeId::from_index(world.rng.below(scenario.nodes as u64) as usize);
+            let at = world.rng.below(calm);
             world.plan(at, victim, Occurrence::Crash);
         }
         world
@@ -196,26 +196,26 @@ impl World {
 
     /// Plans a request after a short or long delay, and perhaps its cancellation.
     fn plan_request(&mut self, node: NodeId) {
-        let think = if self.dice.one_in(2) { self.dice.below(20) } else { self.dice.below(400) };
-        let command = if self.dice.one_in(5) { Command::Try } else { Command::Acquire };
+        let think = if self.rng.one_in(2) { self.rng.below(20) } else { self.rng.below(400) };
+        let command = if self.rng.one_in(5) { Command::Try } else { Command::Acquire };
         let request = self.hosts[node.index()].requests;
         let at = self.now + think;
         if at >= self.calm {
             return;
         }
         self.plan(at, node, Occurrence::Command { command, request });
-        if self.dice.one_in(4) {
-            let at = at + self.dice.below(300);
+        if self.rng.one_in(4) {
+            let at = at + self.rng.below(300);
             self.plan(at, node, Occurrence::Command { command: Command::Cancel, request: request + 1 });
         }
     }
 
     /// Plans a release, at once or up to a time that is longer than any patience timer.
     fn plan_release(&mut self, node: NodeId) {
-        let stay = match self.dice.below(6) {
+        let stay = match self.rng.below(6) {
             0 | 1 => 0,
-            2 => self.dice.below(900),
-            _ => self.dice.below(15),
+            2 => self.rng.below(900),
+            _ => self.rng.below(15),
         };
         let request = self.hosts[node.index()].requests;
         self.plan(self.now + stay, node, Occurrence::Command { command: Command::Release, request });
@@ -231,14 +231,14 @@ impl World {
             return Ok(());
         }
         if self.scenario.processing > 0 && !queued {
-            host.busy = host.busy.max(self.now) + self.dice.up_to(self.scenario.processing);
+            host.busy = host.busy.max(self.now) + self.rng.up_to(self.scenario.processing);
             self.planned += 1;
             self.agenda.insert((host.busy, self.planned), (node, true, occurrence));
             return Ok(());
         }
         let Some(input) = self.input(node, occurrence) else { return Ok(()) };
         self.step(node, input)?;
-        if self.now < self.calm && self.crashes_left > 0 && self.dice.one_in(60) {
+        if self.now < self.calm && self.crashes_left > 0 && self.rng.one_in(60) {
             self.crash(node);
         }
         Ok(())
@@ -320,9 +320,9 @@ impl World {
     /// before they arrive.
     fn delay(&mut self, message: &Message) -> u64 {
         match message {
-            Message::Pass { .. } if self.is_hurried => self.dice.below(2),
+            Message::Pass { .. } if self.is_hurried => self.rng.below(2),
             Message::Received(_) if self.is_hurried => self.scenario.slowest,
-            Message::Pass { .. } | Message::Received(_) => self.dice.up_to(self.scenario.slowest),
+            Message::Pass { .. } | Message::Received(_) => self.rng.up_to(self.scenario.slowest),
         }
     }
 

@@ -37,14 +37,14 @@ const LENGTH: usize = 250;
 
 /// Returns the number of nodes and the actions of a schedule.
 pub(super) fn from_seed(seed: u64) -> (usize, Vec<Action>) {
-    let mut dice = Dice(seed);
-    let nodes = 3 + dice.below(3);
-    (nodes, (0..LENGTH).map(|_| action(&mut dice)).collect())
+    let mut rng = TestRng(seed);
+    let nodes = 3 + rng.below(3);
+    (nodes, (0..LENGTH).map(|_| action(&mut rng)).collect())
 }
 
-fn action(dice: &mut Dice) -> Action {
-    let (node, pick) = (dice.below(60), dice.below(64));
-    match dice.below(200) {
+fn action(rng: &mut TestRng) -> Action {
+    let (node, pick) = (rng.below(60), rng.below(64));
+    match rng.below(200) {
         0..44 => Action::Command(node, pick),
         44..48 => Action::RefreshAll { decides: pick % 2 == 0 },
         48..140 => Action::Deliver(pick),
@@ -54,7 +54,7 @@ fn action(dice: &mut Dice) -> Action {
         179..191 => Action::Renew(node),
         191..193 => Action::ExpireLease(node),
         // A random set, usually small; removed nodes may return at once or later.
-        193..197 => Action::Commit { out: pick & dice.below(64), back: dice.below(64) },
+        193..197 => Action::Commit { out: pick & rng.below(64), back: rng.below(64) },
         197..198 => Action::Crash(node),
         _ => Action::Restart(node),
     }
@@ -76,9 +76,9 @@ pub(super) fn shrink(mut actions: Vec<Action>, fails: impl Fn(&[Action]) -> bool
 }
 
 /// A deterministic random generator: `SplitMix64`.
-struct Dice(u64);
+struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;

@@ -29,9 +29,9 @@ where
 
 fn judged_alike(make: &Make<ElectionNode>, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
     let leases = setup.timing.is_some();
-    let users = Voters { rounds: Some(3), recalls: 3, resignations: 1, leases, ..Voters::new(setup.nodes) };
+    let clients = Voters { rounds: Some(3), recalls: 3, resignations: 1, leases, ..Voters::new(setup.nodes) };
     let observer = || Properties::new(setup.nodes, false).with_leases(leases);
-    differential::broken_by_walks(make, &users, setup, walks, observer, |judges| judges.verdicts())
+    differential::broken_by_walks(make, &clients, setup, walks, observer, |judges| judges.verdicts())
 }
 
 fn plan(nodes: usize) -> Plan {

@@ -19,10 +19,10 @@ fn broken_by_walks<O: Ordering>() -> BTreeSet<&'static str> {
     let member = move |me| Erased::new(Member::<Board>::new(me, Arc::clone(&plan), O::boxed));
     let make: Make<MulticastNode> = Arc::new(member);
     let everything = Promises { views: false, uniform: false, contention: false, ..Promises::EVERYTHING };
-    let users = Senders::new(Group::of_size(NODES), 8, everything).expect("few messages");
+    let clients = Senders::new(Group::of_size(NODES), 8, everything).expect("few messages");
     let setup = Setup { duplicates: 3, ..Setup::new(NODES) };
     let observer = || Properties::new(NODES, everything);
-    differential::broken_by_walks(&make, &users, &setup, 400, observer, |judges| judges.verdicts())
+    differential::broken_by_walks(&make, &clients, &setup, 400, observer, |judges| judges.verdicts())
 }
 
 #[test]

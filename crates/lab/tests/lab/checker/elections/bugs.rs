@@ -7,8 +7,8 @@ use quorate_check::{CrashNotices, Effort, Findings, Search, Setup, Walks};
 use quorate_core::Group;
 use quorate_lab::election::check::Voters;
 
-fn check_bug(bug: Bug, setup: &Setup, users: &Voters, effort: &Effort) -> Findings {
-    check(move |me, group| HighestLeads::new(me, group, bug), setup, users, effort)
+fn check_bug(bug: Bug, setup: &Setup, clients: &Voters, effort: &Effort) -> Findings {
+    check(move |me, group| HighestLeads::new(me, group, bug), setup, clients, effort)
 }
 
 #[test]
@@ -16,12 +16,12 @@ fn a_correct_election_survives_crashes_and_restarts_at_every_point() {
     for (nodes, crashes, restarts) in [(1, 0, 0), (2, 0, 0), (2, 1, 0), (2, 1, 1), (2, 2, 1), (3, 0, 0), (3, 1, 0)] {
         // Three nodes that all start have too many states.
         let starters = Group::of_size(if nodes == 3 && crashes > 0 { 1 } else { nodes });
-        let users = Voters { starters, recalls: 2 * crashes, ..Voters::new(nodes) };
+        let clients = Voters { starters, recalls: 2 * crashes, ..Voters::new(nodes) };
         let setup = setup(nodes, crashes, restarts);
-        let full = check_bug(Bug::Nothing, &setup, &users, &search(false));
+        let full = check_bug(Bug::Nothing, &setup, &clients, &search(false));
         let what = format!("{nodes} nodes, {crashes} crashes, {restarts} restarts");
         assert_eq!(broken(&full), [""; 0], "{what}");
-        let reduced = check_bug(Bug::Nothing, &setup, &users, &search(true));
+        let reduced = check_bug(Bug::Nothing, &setup, &clients, &search(true));
         assert_eq!(broken(&reduced), [""; 0], "{what}");
     }
 }
@@ -30,9 +30,9 @@ fn a_correct_election_survives_crashes_and_restarts_at_every_point() {
 fn every_seeded_bug_violates_the_expected_property() {
     let found = |bug, crashes, restarts| {
         // One starter is enough to reveal every bug, and keeps the state space small.
-        let users = Voters { starters: Group::of_size(1), ..Voters::new(3) };
-        let full = broken(&check_bug(bug, &setup(3, crashes, restarts), &users, &search(false)));
-        let reduced = broken(&check_bug(bug, &setup(3, crashes, restarts), &users, &search(true)));
+        let clients = Voters { starters: Group::of_size(1), ..Voters::new(3) };
+        let full = broken(&check_bug(bug, &setup(3, crashes, restarts), &clients, &search(false)));
+        let reduced = broken(&check_bug(bug, &setup(3, crashes, restarts), &clients, &search(true)));
         assert_eq!(full, reduced);
         full
     };
@@ -57,14 +57,14 @@ fn results_of_crashed_nodes_count_for_ever() {
 
 #[test]
 fn a_result_emitted_before_its_save_decreases_after_a_restart() {
-    let users = Voters { starters: Group::of_size(1), ..Voters::new(1) };
-    let users = Voters { rounds: Some(2), ..users };
+    let clients = Voters { starters: Group::of_size(1), ..Voters::new(1) };
+    let clients = Voters { rounds: Some(2), ..clients };
     for (bug, wrong) in [(Bug::Nothing, false), (Bug::Forgetful, false), (Bug::Hasty, false)] {
-        let found = check_bug(bug, &setup(1, 1, 0), &users, &search(false));
+        let found = check_bug(bug, &setup(1, 1, 0), &clients, &search(false));
         assert_eq!(length(&found, "epochs-grow").is_some(), wrong, "{bug:?} in one incarnation");
     }
     for (bug, wrong) in [(Bug::Nothing, false), (Bug::Forgetful, true), (Bug::Hasty, true)] {
-        let found = check_bug(bug, &setup(1, 1, 1), &users, &search(false));
+        let found = check_bug(bug, &setup(1, 1, 1), &clients, &search(false));
         assert_eq!(length(&found, "epochs-grow").is_some(), wrong, "{bug:?} in two incarnations");
     }
 }
@@ -73,10 +73,10 @@ fn a_result_emitted_before_its_save_decreases_after_a_restart() {
 #[test]
 fn prompt_disks_change_no_verdict_and_save_states() {
     for bug in [Bug::Nothing, Bug::SharedEpochs, Bug::Deaf, Bug::Mute] {
-        let (prompt, users) = (setup(2, 1, 0), Voters::new(2));
+        let (prompt, clients) = (setup(2, 1, 0), Voters::new(2));
         let slow = Setup { prompt_disks: false, ..prompt.clone() };
-        let prompt = check_bug(bug, &prompt, &users, &search(false));
-        let slow = check_bug(bug, &slow, &users, &search(false));
+        let prompt = check_bug(bug, &prompt, &clients, &search(false));
+        let slow = check_bug(bug, &slow, &clients, &search(false));
         assert_eq!(broken(&prompt), broken(&slow), "{bug:?}");
         assert!(prompt.states.states < slow.states.states, "{bug:?}");
     }
@@ -84,15 +84,15 @@ fn prompt_disks_change_no_verdict_and_save_states() {
 
 #[test]
 fn other_searches_find_the_same_verdicts() {
-    let users = Voters { starters: Group::of_size(1), ..Voters::new(3) };
+    let clients = Voters { starters: Group::of_size(1), ..Voters::new(3) };
     for bug in [Bug::Nothing, Bug::SharedEpochs, Bug::Mute, Bug::Deaf] {
-        let wanted = broken(&check_bug(bug, &setup(3, 1, 0), &users, &search(true)));
-        let depth = check_bug(bug, &setup(3, 1, 0), &users, &Effort { search: Search::Depth, ..search(true) });
+        let wanted = broken(&check_bug(bug, &setup(3, 1, 0), &clients, &search(true)));
+        let depth = check_bug(bug, &setup(3, 1, 0), &clients, &Effort { search: Search::Depth, ..search(true) });
         for verdict in depth.verdicts.iter().filter(|verdict| verdict.holds.is_some()) {
             assert_eq!(verdict.holds == Some(false), wanted.contains(&verdict.name), "{bug:?}: {}", verdict.name);
         }
         let walks = Search::Walks(Walks { count: 3_000, steps: 200, seed: 5 });
-        let walked = check_bug(bug, &setup(3, 1, 0), &users, &Effort { search: walks, ..search(true) });
+        let walked = check_bug(bug, &setup(3, 1, 0), &clients, &Effort { search: walks, ..search(true) });
         let found: Vec<_> = walked.verdicts.iter().filter(|verdict| verdict.holds == Some(false)).collect();
         assert!(found.iter().all(|verdict| wanted.contains(&verdict.name)), "{bug:?}");
         assert_eq!(found.is_empty(), wanted.is_empty(), "{bug:?}");
@@ -103,9 +103,9 @@ fn other_searches_find_the_same_verdicts() {
 /// election in progress.
 #[test]
 fn clients_cannot_replace_a_failure_detector() {
-    let users = Voters::new(2);
+    let clients = Voters::new(2);
     let setup = Setup { crash_notices: CrashNotices::ToClients, ..setup(2, 1, 0) };
-    assert_eq!(broken(&check_bug(Bug::Nothing, &setup, &users, &search(false))), ["agreed"]);
+    assert_eq!(broken(&check_bug(Bug::Nothing, &setup, &clients, &search(false))), ["agreed"]);
 }
 
 #[test]

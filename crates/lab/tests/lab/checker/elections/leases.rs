@@ -8,11 +8,11 @@ use quorate_lab::election::check::Voters;
 
 fn check_leases(margin: Margin, nodes: usize, drift_ppm: u32, until: Duration) -> Findings {
     let timing = Some(Timing { drift_ppm, ..Timing::until(Time::ZERO + until) });
-    let users = Voters { leases: true, ..Voters::new(nodes) };
+    let clients = Voters { leases: true, ..Voters::new(nodes) };
     check(
         move |me, group| LeasedLeadership::new(me, group, margin),
         &Setup { timing, ..Setup::new(nodes) },
-        &users,
+        &clients,
         &search(false),
     )
 }

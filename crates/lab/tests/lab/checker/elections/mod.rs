@@ -33,7 +33,7 @@ fn setup(nodes: usize, crashes: u8, restarts: u8) -> Setup {
 fn check<P>(
     make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static,
     setup: &Setup,
-    users: &Voters,
+    clients: &Voters,
     effort: &Effort,
 ) -> Findings
 where
@@ -42,15 +42,19 @@ where
 {
     let group = Group::of_size(setup.nodes);
     let make = Arc::new(move |me| Erased::new(make(me, group.clone())));
-    let mut checker = Checker::new(make, users.clone(), setup.clone()).unwrap();
+    let mut checker = Checker::new(make, clients.clone(), setup.clone()).unwrap();
     let findings = checker.run(effort, &mut |_, progress| progress.states < MAX_STATES);
     for verdict in &findings.verdicts {
         let Some(example) = &verdict.counterexample else { continue };
-        let judges = Properties::new(setup.nodes, false).with_leases(users.leases);
+        let judges = Properties::new(setup.nodes, false).with_leases(clients.leases);
         let judged =
             checker.replay(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name)).verdicts();
         let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();
-        assert!(simulated.is_breach(), "the simulator's observers do not confirm the violation of '{}'", verdict.name);
+        assert!(
+            simulated.is_violated(),
+            "the simulator's observers do not confirm the violation of '{}'",
+            verdict.name
+        );
     }
     findings
 }

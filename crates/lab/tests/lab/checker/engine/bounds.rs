@@ -42,7 +42,7 @@ fn stopping_at_the_first_violation_leaves_other_properties_open() {
             let bounds = Bounds::new(3, 1).cancels().order();
             let effort = Effort { search, reduce, stop_at_first: true, ..plain() };
             let findings = check(&make, &bounds, &effort);
-            assert_eq!(findings.end, End::FirstBreach, "{effort:?}");
+            assert_eq!(findings.end, End::FirstViolation, "{effort:?}");
             assert!(!findings.is_complete());
             for verdict in &findings.verdicts {
                 let expected = if verdict.name == "exclusion" { Some(false) } else { None };
@@ -61,7 +61,7 @@ fn a_violation_by_a_step_stops_the_search_too() {
     let findings = check(&make, &Bounds::new(3, 2).order(), &effort);
     assert_eq!(verdict(&findings, "exclusion").holds, Some(true));
     assert_eq!(verdict(&findings, "happened-before-order").holds, Some(false));
-    assert_eq!(findings.end, End::FirstBreach);
+    assert_eq!(findings.end, End::FirstViolation);
 }
 
 fn walks(count: u64, steps: u64, seed: u64) -> Search {

@@ -48,7 +48,7 @@ pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> Maker {
 }
 
 pub(crate) fn checker(make: &Maker, bounds: &Bounds) -> Checker<MutexNode, Contenders> {
-    Checker::new(Arc::clone(&make.make), bounds.users, bounds.setup.clone()).unwrap()
+    Checker::new(Arc::clone(&make.make), bounds.clients, bounds.setup.clone()).unwrap()
 }
 
 pub(crate) fn check(make: &Maker, bounds: &Bounds, effort: &Effort) -> Findings {

@@ -25,9 +25,9 @@ pub(crate) fn agree(make: &Maker, bounds: &Bounds) -> Seen {
 /// explorer saw and what the checker found.
 pub(crate) fn agree_within(make: &Maker, bounds: &Bounds, most: usize) -> Option<(Seen, Findings)> {
     let what = format!("{} {bounds:?}", make.name);
-    let (order, fences) = (bounds.users.order, bounds.users.fences);
+    let (order, fences) = (bounds.clients.order, bounds.clients.fences);
     let mut without_past = bounds.clone();
-    (without_past.users.order, without_past.users.fences) = (false, false);
+    (without_past.clients.order, without_past.clients.fences) = (false, false);
     let mut seen = explore_within(make, &without_past, most)?;
     let with_past = if order || fences { Some(explore_within(make, bounds, most)?) } else { None };
     let findings = check(make, bounds, &plain());
@@ -60,7 +60,7 @@ pub(crate) fn agree_within(make: &Maker, bounds: &Bounds, most: usize) -> Option
 fn agree_with_faulty_variants(nodes: usize, fifo: bool, cancels: bool) {
     for flaw in FLAWS {
         let mut bounds = Bounds::new(nodes, 1);
-        (bounds.setup.fifo, bounds.users.cancels) = (fifo, cancels);
+        (bounds.setup.fifo, bounds.clients.cancels) = (fifo, cancels);
         agree(&flawed(flaw, nodes), &bounds);
     }
 }

@@ -8,7 +8,7 @@ use quorate_core::fixtures::Flaw;
 fn counts(rounds: u8, order: bool) -> (Findings, Findings) {
     let make = flawed(Flaw::BareReplies, 3);
     let mut bounds = Bounds::new(3, rounds);
-    bounds.users.order = order;
+    bounds.clients.order = order;
     (check(&make, &bounds, &plain()), check(&make, &bounds, &reduced()))
 }
 

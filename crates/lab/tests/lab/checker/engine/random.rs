@@ -54,9 +54,9 @@ impl Durable for SavedMode {
 }
 
 /// A random generator that depends only on its seed.
-struct Dice(u64);
+struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     fn draw(&mut self, among: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -75,48 +75,48 @@ const TICK: Duration = Duration::from_millis(1);
 
 impl RandomProtocol {
     /// Returns the generator that decides the effect of this input in this mode.
-    fn dice(&self, input: u64) -> Dice {
+    fn rng(&self, input: u64) -> TestRng {
         let Parameters { me, seed, .. } = &*self.parameters;
-        let mut dice = Dice(*seed);
+        let mut rng = TestRng(*seed);
         for part in [me.index() as u64, u64::from(self.mode), u64::from(self.fuel > 0), input] {
-            dice.0 = dice.draw(u64::MAX) ^ part;
+            rng.0 = rng.draw(u64::MAX) ^ part;
         }
-        dice
+        rng
     }
 
-    fn send(&self, dice: &mut Dice, out: &mut Effects<'_, Self>) {
+    fn send(&self, rng: &mut TestRng, out: &mut Effects<'_, Self>) {
         let Parameters { group, saves, .. } = &*self.parameters;
-        let message = Message(dice.draw(2) as u8);
-        let order = if *saves && dice.once_in(3) { Order::Ahead } else { Order::AfterSaves };
-        let to = group.as_slice()[dice.draw(group.len() as u64) as usize];
+        let message = Message(rng.draw(2) as u8);
+        let order = if *saves && rng.once_in(3) { Order::Ahead } else { Order::AfterSaves };
+        let to = group.as_slice()[rng.draw(group.len() as u64) as usize];
         out.put(Effect::Send { to, message, order });
     }
 
-    fn emit(&self, dice: &mut Dice, out: &mut Effects<'_, Self>) {
-        let counter = dice.draw(3);
-        let event = match dice.draw(8) {
+    fn emit(&self, rng: &mut TestRng, out: &mut Effects<'_, Self>) {
+        let counter = rng.draw(3);
+        let event = match rng.draw(8) {
             0 => Event::Left,
             1 => Event::Cancelled,
             2 => Event::Denied,
-            _ => Event::entered(Fence { epoch: Epoch(dice.draw(2)), counter }),
+            _ => Event::entered(Fence { epoch: Epoch(rng.draw(2)), counter }),
         };
-        let order = if dice.once_in(3) { Order::Ahead } else { Order::AfterSaves };
+        let order = if rng.once_in(3) { Order::Ahead } else { Order::AfterSaves };
         out.put(Effect::Emit { event, order });
     }
 
     /// Sends at most `sends` messages, with other effects in between.
-    fn act(&mut self, mut dice: Dice, sends: u64, out: &mut Effects<'_, Self>) {
-        self.mode = dice.draw(MODES) as u8;
+    fn act(&mut self, mut rng: TestRng, sends: u64, out: &mut Effects<'_, Self>) {
+        self.mode = rng.draw(MODES) as u8;
         let mut left = sends;
         for _ in 0..1 + sends {
-            match dice.draw(8) {
+            match rng.draw(8) {
                 0..=2 if left > 0 => {
                     left -= 1;
-                    self.send(&mut dice, out);
+                    self.send(&mut rng, out);
                 }
-                3 | 4 => self.emit(&mut dice, out),
-                5 if dice.once_in(3) => out.set_timer(Alarm, Span::between(TICK, TICK.times(2))),
-                6 if dice.once_in(2) => out.cancel_timer(Alarm),
+                3 | 4 => self.emit(&mut rng, out),
+                5 if rng.once_in(3) => out.set_timer(Alarm, Span::between(TICK, TICK.times(2))),
+                6 if rng.once_in(2) => out.cancel_timer(Alarm),
                 7 if self.parameters.saves && self.fuel > 0 => {
                     self.fuel -= 1;
                     out.save(self.mode);
@@ -128,9 +128,9 @@ impl RandomProtocol {
 
     /// Reacts to a command: the node sends as long as it has fuel.
     fn begin(&mut self, input: u64, out: &mut Effects<'_, Self>) {
-        let (dice, fuel) = (self.dice(input), self.fuel);
+        let (rng, fuel) = (self.rng(input), self.fuel);
         self.fuel = fuel.saturating_sub(1);
-        self.act(dice, u64::from(fuel.min(2)), out);
+        self.act(rng, u64::from(fuel.min(2)), out);
     }
 }
 
@@ -145,12 +145,12 @@ impl Protocol for RandomProtocol {
         match input {
             Input::Start { durable, incarnation } => {
                 self.mode = durable.0;
-                let mut dice = self.dice(0);
+                let mut rng = self.rng(0);
                 // No event is emitted before the first request.
                 if incarnation != Incarnation::FIRST {
-                    self.act(dice, 1, out);
-                } else if dice.once_in(4) {
-                    self.send(&mut dice, out);
+                    self.act(rng, 1, out);
+                } else if rng.once_in(4) {
+                    self.send(&mut rng, out);
                 }
             }
             Input::Command(Command::Release) => {
@@ -166,12 +166,12 @@ impl Protocol for RandomProtocol {
             Input::Command(Command::Acquire | Command::Share) => self.begin(3, out),
             Input::Command(Command::Try) => self.begin(4, out),
             Input::Message { from, message } => {
-                let dice = self.dice(16 + 16 * from.index() as u64 + u64::from(message.0));
-                self.act(dice, 1, out);
+                let rng = self.rng(16 + 16 * from.index() as u64 + u64::from(message.0));
+                self.act(rng, 1, out);
             }
             Input::Timer(Alarm) => {
-                let dice = self.dice(5);
-                self.act(dice, 1, out);
+                let rng = self.rng(5);
+                self.act(rng, 1, out);
             }
             Input::Saved(_)
             | Input::Suspect(_)
@@ -185,39 +185,39 @@ impl Protocol for RandomProtocol {
 }
 
 fn random_group(seed: u64) -> (Maker, Bounds) {
-    let mut dice = Dice(seed);
-    let nodes = 2 + dice.draw(2) as usize;
-    let (saves, fuel) = (dice.once_in(4), 1 + u8::from(dice.once_in(4)));
+    let mut rng = TestRng(seed);
+    let nodes = 2 + rng.draw(2) as usize;
+    let (saves, fuel) = (rng.once_in(4), 1 + u8::from(rng.once_in(4)));
     let make = group_of(nodes, move |me, group: Group| {
         let parameters = Fixed::new(Parameters { me, group, seed, saves });
         RandomProtocol { parameters, mode: 0, fuel }
     });
-    let mut bounds = Bounds::new(nodes, 1 + u8::from(dice.once_in(4)));
-    let users = &mut bounds.users;
-    (users.tries, users.cancels) = (dice.once_in(3), dice.once_in(3));
-    (users.order, users.fences) = (dice.once_in(2), dice.once_in(2));
+    let mut bounds = Bounds::new(nodes, 1 + u8::from(rng.once_in(4)));
+    let clients = &mut bounds.clients;
+    (clients.tries, clients.cancels) = (rng.once_in(3), rng.once_in(3));
+    (clients.order, clients.fences) = (rng.once_in(2), rng.once_in(2));
     let setup = &mut bounds.setup;
-    setup.fifo = dice.once_in(3);
-    setup.hasty_timers = u8::from(dice.once_in(4));
-    if dice.once_in(3) {
-        setup.losses = dice.draw(2) as u8;
-        setup.duplicates = dice.draw(2) as u8;
-        setup.crashes = dice.draw(2) as u8;
-        setup.restarts = dice.draw(2) as u8;
+    setup.fifo = rng.once_in(3);
+    setup.hasty_timers = u8::from(rng.once_in(4));
+    if rng.once_in(3) {
+        setup.losses = rng.draw(2) as u8;
+        setup.duplicates = rng.draw(2) as u8;
+        setup.crashes = rng.draw(2) as u8;
+        setup.restarts = rng.draw(2) as u8;
     }
-    if dice.once_in(8) {
-        let drift_ppm = if dice.once_in(2) { 0 } else { 1_000 };
-        let delay = dice.once_in(2).then(|| random_delay(&mut dice));
+    if rng.once_in(8) {
+        let drift_ppm = if rng.once_in(2) { 0 } else { 1_000 };
+        let delay = rng.once_in(2).then(|| random_delay(&mut rng));
         setup.timing = Some(Timing { drift_ppm, until: Time::ZERO + TICK.times(4), delay });
     }
     (make, bounds)
 }
 
 /// Returns random delay bounds: sometimes zero, sometimes exact, sometimes longer than timers.
-fn random_delay(dice: &mut Dice) -> Span {
+fn random_delay(rng: &mut TestRng) -> Span {
     const HALF: Duration = Duration::from_micros(500);
-    let halves = |dice: &mut Dice| HALF.times(dice.draw(6));
-    Span::between(halves(dice), halves(dice))
+    let halves = |rng: &mut TestRng| HALF.times(rng.draw(6));
+    Span::between(halves(rng), halves(rng))
 }
 
 /// Returns each verdict with the length of its counterexample.

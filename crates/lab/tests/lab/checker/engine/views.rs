@@ -110,7 +110,7 @@ fn assert_judged_alike(make: &Maker, bounds: &Bounds, name: &str) {
     let expects = Expectations { fences: true, leases: true, ..Expectations::default() };
     let judged = checker.replay(example, Properties::new(bounds.setup.nodes, expects)).unwrap();
     let verdict = judged.verdicts().into_iter().find(|verdict| verdict.name == name).unwrap();
-    assert!(verdict.is_breach(), "{name}");
+    assert!(verdict.is_violated(), "{name}");
 }
 
 #[test]
@@ -140,6 +140,6 @@ fn over_fifo_links_a_view_may_still_be_late() {
 fn views_are_checked_without_time() {
     let timing = Some(Timing::until(Time::from_nanos(1)));
     let setup = Setup { timing, views: Some(Views::default()), ..Setup::new(2) };
-    let refused = Checker::new(central(2).make, Bounds::new(2, 1).users, setup).err();
+    let refused = Checker::new(central(2).make, Bounds::new(2, 1).clients, setup).err();
     assert_eq!(refused, Some(CheckError::TimedViews));
 }

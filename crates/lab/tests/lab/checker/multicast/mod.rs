@@ -76,8 +76,8 @@ impl Case {
     /// Runs a check, and replays every counterexample to the simulator's observers, which must
     /// agree.
     fn check_nodes(&self, make: impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static) -> Findings {
-        let users = Senders::new(Group::of_size(self.senders), self.messages, self.promises).unwrap();
-        let mut checker = Checker::new(Arc::new(make), users, self.setup()).unwrap();
+        let clients = Senders::new(Group::of_size(self.senders), self.messages, self.promises).unwrap();
+        let mut checker = Checker::new(Arc::new(make), clients, self.setup()).unwrap();
         let findings = checker.run(&self.effort, &mut |_, progress| progress.states < MAX_STATES);
         for verdict in &findings.verdicts {
             let Some(example) = &verdict.counterexample else { continue };
@@ -86,7 +86,7 @@ impl Case {
             let judged = judged.verdicts();
             let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();
             assert!(
-                simulated.is_breach(),
+                simulated.is_violated(),
                 "the simulator's observers do not confirm the violation of '{}'",
                 verdict.name
             );

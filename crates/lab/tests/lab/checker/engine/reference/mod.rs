@@ -30,21 +30,21 @@ use views::{Lease, Membership};
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     pub(crate) setup: Setup,
-    pub(crate) users: Contenders,
+    pub(crate) clients: Contenders,
 }
 
 impl Bounds {
     /// `nodes` nodes that request entry `rounds` times each, without faults, judging only states.
     pub(crate) fn new(nodes: usize, rounds: impl Into<Option<u8>>) -> Self {
         let rounds = rounds.into();
-        let users = Contenders { rounds, ..Contenders::default() };
-        Self { setup: Setup::new(nodes), users }
+        let clients = Contenders { rounds, ..Contenders::default() };
+        Self { setup: Setup::new(nodes), clients }
     }
 
     /// Adds views, with at most `changes` changes, and clients that expect delayed answers.
     pub(crate) fn views(mut self, changes: u8, waits: bool) -> Self {
         self.setup.views = Some(Views { changes, waits });
-        self.users.views = true;
+        self.clients.views = true;
         self
     }
 
@@ -75,10 +75,10 @@ macro_rules! setters {
 }
 
 setters! {
-    tries() sets users.tries to true;
-    cancels() sets users.cancels to true;
-    order() sets users.order to true;
-    fences() sets users.fences to true;
+    tries() sets clients.tries to true;
+    cancels() sets clients.cancels to true;
+    order() sets clients.order to true;
+    fences() sets clients.fences to true;
     fifo() sets setup.fifo to true;
     losses(count: u8) sets setup.losses to count;
     duplicates(count: u8) sets setup.duplicates to count;

@@ -63,14 +63,14 @@ impl World {
 
     fn begin(&mut self, rates: Vec<i32>) -> State {
         let setup = self.bounds.setup.clone();
-        let users = self.bounds.users;
+        let clients = self.bounds.clients;
         let node = |index| Node {
             protocol: Some((self.make)(NodeId::from_index(index))),
             life: Incarnation::FIRST,
             timers: BTreeMap::new(),
             disk: Disk::default(),
             client: ClientState::Outside,
-            left: users.rounds,
+            left: clients.rounds,
             awaits_answer: false,
             lease: if setup.views.is_some() { Lease::Valid } else { Lease::None },
         };
@@ -84,7 +84,7 @@ impl World {
             changes: setup.views.map_or(0, |views| views.changes),
         };
         let membership = setup.views.map(|_| Membership::founding(setup.nodes));
-        let past = Past::new(setup.nodes, users.order, users.fences);
+        let past = Past::new(setup.nodes, clients.order, clients.fences);
         let mut state = State {
             nodes: (0..setup.nodes).map(node).map(Rc::new).collect(),
             network,
@@ -172,13 +172,13 @@ impl World {
     }
 
     fn offers(&self, node: &Node) -> Vec<Command> {
-        let users = self.bounds.users;
+        let clients = self.bounds.clients;
         match node.client {
             ClientState::Waiting | ClientState::Inside if node.awaits_answer => vec![],
             ClientState::Outside if node.left == Some(0) => vec![],
-            ClientState::Outside if users.tries => vec![Command::Acquire, Command::Try],
+            ClientState::Outside if clients.tries => vec![Command::Acquire, Command::Try],
             ClientState::Outside => vec![Command::Acquire],
-            ClientState::Waiting if users.cancels => vec![Command::Cancel],
+            ClientState::Waiting if clients.cancels => vec![Command::Cancel],
             ClientState::Inside => vec![Command::Release],
             ClientState::Waiting | ClientState::Down => vec![],
         }
@@ -364,7 +364,7 @@ impl<'a> StepContext<'a> {
             self.state.past.asks(self.node);
         }
         let ends_request = matches!(command, Command::Cancel | Command::Release);
-        self.at().awaits_answer = ends_request && self.world.bounds.users.views;
+        self.at().awaits_answer = ends_request && self.world.bounds.clients.views;
         self.step(Input::Command(command));
     }
 

@@ -10,9 +10,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 const SOON: RetryDelays = RetryDelays { first: Duration::from_millis(1), longest: Duration::from_millis(4) };
 
 fn start(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver<Report>) {
-    let (scribe, reports, gate) = start_gated(files, capacity);
+    let (disk_writer, reports, gate) = start_gated(files, capacity);
     drop(gate);
-    (scribe, reports)
+    (disk_writer, reports)
 }
 
 /// A scribe that blocks after each report until the test sends on the gate or drops it. The gate is
@@ -49,38 +49,38 @@ fn assert_saved(report: Report, expected: u64, ticket: u64) {
 #[test]
 fn all_queued_writes_become_durable_with_one_sync() {
     let files = FaultyFiles::new();
-    let (scribe, reports, open_gate) = start_gated(&files, 100);
+    let (disk_writer, reports, open_gate) = start_gated(&files, 100);
     let (ticket, write) = vote(1);
-    scribe.save(ticket, write).unwrap();
+    disk_writer.save(ticket, write).unwrap();
     assert_saved(next(&reports), 1, 1);
     // The scribe blocks in its report, so these writes are queued.
     for number in 2..=60 {
         let (ticket, write) = vote(number);
-        scribe.save(ticket, write).unwrap();
+        disk_writer.save(ticket, write).unwrap();
     }
     let before = files.operations();
     open_gate.send(()).unwrap();
     assert_saved(next(&reports), 60, 60);
     assert_eq!(files.operations() - before, 2, "one write and one sync for 59 saves");
     drop(open_gate);
-    drop(scribe);
+    drop(disk_writer);
     assert_eq!(contents(&files).unwrap().writes, 60);
 }
 
 #[test]
 fn a_full_queue_refuses_and_returns_the_write() {
     let files = FaultyFiles::new();
-    let (scribe, reports, open_gate) = start_gated(&files, 2);
-    scribe.save(Ticket(1), Write::Vote(1)).unwrap();
+    let (disk_writer, reports, open_gate) = start_gated(&files, 2);
+    disk_writer.save(Ticket(1), Write::Vote(1)).unwrap();
     assert_saved(next(&reports), 1, 1);
-    scribe.try_save(Ticket(2), Write::Vote(2)).unwrap();
-    scribe.try_save(Ticket(3), Write::Vote(3)).unwrap();
-    let refused = scribe.try_save(Ticket(4), Write::Vote(4)).unwrap_err();
+    disk_writer.try_save(Ticket(2), Write::Vote(2)).unwrap();
+    disk_writer.try_save(Ticket(3), Write::Vote(3)).unwrap();
+    let refused = disk_writer.try_save(Ticket(4), Write::Vote(4)).unwrap_err();
     assert!(matches!(refused, NotSaved::QueueFull(Write::Vote(4))), "{refused}");
     // A blocking save succeeds once the two queued writes are taken.
     std::thread::scope(|scope| {
         let open_gate = open_gate;
-        scope.spawn(|| scribe.save(Ticket(4), Write::Vote(4)).unwrap());
+        scope.spawn(|| disk_writer.save(Ticket(4), Write::Vote(4)).unwrap());
         open_gate.send(()).unwrap();
         assert_saved(next(&reports), 3, 3);
         open_gate.send(()).unwrap();
@@ -91,9 +91,9 @@ fn a_full_queue_refuses_and_returns_the_write() {
 #[test]
 fn a_full_disk_is_reported_once_and_retried_until_it_has_space() {
     let files = FaultyFiles::new();
-    let (scribe, reports) = start(&files, 10);
+    let (disk_writer, reports) = start(&files, 10);
     files.limit(files.used());
-    scribe.save(Ticket(7), Write::Vote(7)).unwrap();
+    disk_writer.save(Ticket(7), Write::Vote(7)).unwrap();
     let full = next(&reports);
     assert!(matches!(&full, Report::Full(error) if error.is_full()), "{full:?}");
     // It keeps retrying: each attempt is a failed write and a truncation.
@@ -106,7 +106,7 @@ fn a_full_disk_is_reported_once_and_retried_until_it_has_space() {
     files.heal();
     assert!(matches!(next(&reports), Report::Free));
     assert_saved(next(&reports), 1, 7);
-    drop(scribe);
+    drop(disk_writer);
     assert!(reports.try_recv().is_err(), "unexpected further report");
     assert_eq!(contents(&files).unwrap().vote, 7);
 }
@@ -114,11 +114,11 @@ fn a_full_disk_is_reported_once_and_retried_until_it_has_space() {
 #[test]
 fn a_scribe_ends_even_if_the_disk_stays_full() {
     let files = FaultyFiles::new();
-    let (scribe, reports) = start(&files, 10);
+    let (disk_writer, reports) = start(&files, 10);
     files.limit(files.used());
-    scribe.save(Ticket(1), Write::Vote(1)).unwrap();
+    disk_writer.save(Ticket(1), Write::Vote(1)).unwrap();
     assert!(matches!(next(&reports), Report::Full(_)));
-    drop(scribe);
+    drop(disk_writer);
     files.heal();
     assert_eq!(contents(&files).unwrap(), TestLog::default());
 }
@@ -126,26 +126,26 @@ fn a_scribe_ends_even_if_the_disk_stays_full() {
 #[test]
 fn a_failed_disk_ends_the_scribe_and_refuses_later_saves() {
     let files = FaultyFiles::new();
-    let (scribe, reports) = start(&files, 10);
-    scribe.save(Ticket(1), Write::Vote(1)).unwrap();
+    let (disk_writer, reports) = start(&files, 10);
+    disk_writer.save(Ticket(1), Write::Vote(1)).unwrap();
     assert_saved(next(&reports), 1, 1);
     files.fail_at(files.operations() + 2, Fault::Error);
-    scribe.save(Ticket(2), Write::Vote(2)).unwrap();
+    disk_writer.save(Ticket(2), Write::Vote(2)).unwrap();
     assert!(matches!(next(&reports), Report::Failed(_)));
     // The channel closes when the thread has ended.
     assert!(reports.recv_timeout(DEADLINE).is_err());
-    let refused = scribe.save(Ticket(3), Write::Vote(3)).unwrap_err();
+    let refused = disk_writer.save(Ticket(3), Write::Vote(3)).unwrap_err();
     assert!(matches!(refused, NotSaved::Ended(Write::Vote(3))), "{refused}");
 }
 
 #[test]
 fn a_dropped_scribe_has_saved_all_queued_writes() {
     let files = FaultyFiles::new();
-    let (scribe, _) = start(&files, 1_000);
+    let (disk_writer, _) = start(&files, 1_000);
     for number in 1..=500 {
         let (ticket, write) = vote(number);
-        scribe.save(ticket, write).unwrap();
+        disk_writer.save(ticket, write).unwrap();
     }
-    drop(scribe);
+    drop(disk_writer);
     assert_eq!(contents(&files).unwrap().writes, 500);
 }

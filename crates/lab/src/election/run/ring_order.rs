@@ -3,7 +3,7 @@
 use crate::chaos::stored_as_text;
 use quorate_core::election::{Prefer, Ranking, Ring};
 use quorate_core::{Group, NodeId};
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::SettingError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -44,10 +44,10 @@ impl RingOrder {
 }
 
 fn shuffled(nodes: usize, seed: u64) -> Vec<NodeId> {
-    let mut dice = Dice::new(seed, Stream::RingOrder);
+    let mut rng = SeededRng::new(seed, Stream::RingOrder);
     let mut order: Vec<_> = Group::of_size(nodes).iter().collect();
     for index in (1..order.len()).rev() {
-        order.swap(index, dice.below(index as u64 + 1) as usize);
+        order.swap(index, rng.below(index as u64 + 1) as usize);
     }
     order
 }
@@ -57,8 +57,8 @@ impl Attribute {
         match self {
             Self::Id => Ranking::by_number(prefer),
             Self::Random => {
-                let mut dice = Dice::new(seed, Stream::Attributes);
-                let drawn: Vec<_> = (0..nodes).map(|_| dice.below(nodes as u64)).collect();
+                let mut rng = SeededRng::new(seed, Stream::Attributes);
+                let drawn: Vec<_> = (0..nodes).map(|_| rng.below(nodes as u64)).collect();
                 Ranking::by_attribute(drawn, prefer)
             }
             Self::Given(attributes) => Ranking::by_attribute(attributes.clone(), prefer),
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn words_and_lists_read_back_as_printed() {
         for text in ["numbers", "random", "3,1,2", "1"] {
-            assert_eq!(text.parse::<RingOrder>().map(|seating| seating.to_string()), Ok(text.into()));
+            assert_eq!(text.parse::<RingOrder>().map(|ring_order| ring_order.to_string()), Ok(text.into()));
         }
         for text in ["id", "random", "40,5,70", "0"] {
             assert_eq!(text.parse::<Attribute>().map(|attribute| attribute.to_string()), Ok(text.into()));
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn an_order_must_name_every_node_once() {
-        let ring = |text: &str, nodes| text.parse::<RingOrder>().ok().and_then(|seating| seating.ring(nodes, 7));
+        let ring = |text: &str, nodes| text.parse::<RingOrder>().ok().and_then(|ring_order| ring_order.ring(nodes, 7));
         assert!(ring("3,1,2", 3).is_some());
         assert!(ring("3,1,2", 4).is_none() && ring("3,1,2", 2).is_none() && ring("1,1,2", 3).is_none());
     }

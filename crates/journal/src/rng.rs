@@ -32,9 +32,9 @@ pub enum Stream {
 
 /// A seeded random number generator for one purpose.
 #[derive(Clone, Debug)]
-pub struct Dice(ChaCha8Rng);
+pub struct SeededRng(ChaCha8Rng);
 
-impl Dice {
+impl SeededRng {
     /// Creates the generator of this seed for one purpose.
     pub fn new(seed: u64, stream: Stream) -> Self {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
@@ -96,18 +96,21 @@ impl Dice {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dice, Stream};
+    use super::{SeededRng, Stream};
     use crate::settings::Latency;
     use quorate_core::Duration;
 
     #[test]
     fn a_seed_always_gives_the_same_numbers() {
-        let mut dice = Dice::new(7, Stream::Network);
-        let drawn: Vec<_> = (0..4).map(|_| dice.below(1_000_000)).collect();
+        let mut rng = SeededRng::new(7, Stream::Network);
+        let drawn: Vec<_> = (0..4).map(|_| rng.below(1_000_000)).collect();
         // A change here would make every seed that was ever printed useless.
         assert_eq!(drawn, GOLDEN);
-        assert_ne!(Dice::new(8, Stream::Network).below(1 << 60), Dice::new(7, Stream::Network).below(1 << 60));
-        assert_ne!(Dice::new(7, Stream::Timers).below(1 << 60), Dice::new(7, Stream::Network).below(1 << 60));
+        assert_ne!(
+            SeededRng::new(8, Stream::Network).below(1 << 60),
+            SeededRng::new(7, Stream::Network).below(1 << 60)
+        );
+        assert_ne!(SeededRng::new(7, Stream::Timers).below(1 << 60), SeededRng::new(7, Stream::Network).below(1 << 60));
     }
 
     const GOLDEN: [u64; 4] = [992_108, 9_051, 721_611, 528_105];
@@ -115,8 +118,8 @@ mod tests {
     #[test]
     fn uniform_durations_include_both_ends() {
         let (least, most) = (Duration::from_nanos(10), Duration::from_nanos(13));
-        let mut dice = Dice::new(1, Stream::Network);
-        let mut seen: Vec<_> = (0..200).map(|_| dice.length(Latency::Uniform { least, most }).nanos()).collect();
+        let mut rng = SeededRng::new(1, Stream::Network);
+        let mut seen: Vec<_> = (0..200).map(|_| rng.length(Latency::Uniform { least, most }).nanos()).collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, [10, 11, 12, 13]);
@@ -125,8 +128,8 @@ mod tests {
     #[test]
     fn the_long_tail_has_its_median_and_a_tail() {
         let median = Duration::from_millis(2);
-        let mut dice = Dice::new(3, Stream::Network);
-        let drawn: Vec<_> = (0..100_000).map(|_| dice.length(Latency::LongTail { median })).collect();
+        let mut rng = SeededRng::new(3, Stream::Network);
+        let drawn: Vec<_> = (0..100_000).map(|_| rng.length(Latency::LongTail { median })).collect();
         let beyond = |factor| drawn.iter().filter(|length| **length > median.times(factor)).count();
         assert!((49_000..51_000).contains(&beyond(1)), "{} beyond the median", beyond(1));
         assert!((11_500..13_500).contains(&beyond(2)), "{} beyond twice the median", beyond(2));

@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
 #[derive(Clone, Debug)]
-pub(super) enum Few<T> {
+pub(super) enum InlineVec<T> {
     One(Option<T>),
     Many(Vec<T>),
 }
 
-impl<T> Few<T> {
+impl<T> InlineVec<T> {
     pub(super) const fn new() -> Self {
         Self::One(None)
     }
@@ -35,7 +35,7 @@ impl<T> Few<T> {
     }
 }
 
-impl<T> Deref for Few<T> {
+impl<T> Deref for InlineVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -46,7 +46,7 @@ impl<T> Deref for Few<T> {
     }
 }
 
-impl<T> DerefMut for Few<T> {
+impl<T> DerefMut for InlineVec<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match self {
             Self::One(one) => one.as_mut_slice(),

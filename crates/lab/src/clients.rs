@@ -12,22 +12,22 @@ pub enum RunClients<W, S> {
 impl<C, E, W: Workload<C, E>, S: Workload<C, E>> Workload<C, E> for RunClients<W, S> {
     fn begin(&mut self, plan: &mut Plan<C>) {
         match self {
-            Self::Workload(users) => users.begin(plan),
-            Self::Script(users) => users.begin(plan),
+            Self::Workload(clients) => clients.begin(plan),
+            Self::Script(clients) => clients.begin(plan),
         }
     }
 
     fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<E>, plan: &mut Plan<C>) {
         match self {
-            Self::Workload(users) => users.on_event(now, node, news, plan),
-            Self::Script(users) => users.on_event(now, node, news, plan),
+            Self::Workload(clients) => clients.on_event(now, node, news, plan),
+            Self::Script(clients) => clients.on_event(now, node, news, plan),
         }
     }
 
     fn is_done(&self) -> bool {
         match self {
-            Self::Workload(users) => users.is_done(),
-            Self::Script(users) => users.is_done(),
+            Self::Workload(clients) => clients.is_done(),
+            Self::Script(clients) => clients.is_done(),
         }
     }
 }
