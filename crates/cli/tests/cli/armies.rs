@@ -46,20 +46,20 @@ fn the_attacks_are_at_most_max_minus_min_apart() {
 
         A shortest run that violates 'when':
 
-          time   army 1                              army 2
-           0ms   AR-1 is 3 strong and says so
-           0ms                                       AR-1 is 5 strong and says so
-           2ms                                       hears 'strength' after 2ms
-           2ms                                       AR-2 compares 5 here with 3 there
-           2ms                                       knows that army 2 leads
-           2ms                                       is told to attack
-           2ms                                       AR-3 sends the word and waits for 2ms
-           4ms                                       AR-4 has waited and attacks
-           4ms   hears 'strength' after 4ms
-           4ms   AR-2 compares 3 here with 5 there
+          time   army 1                                    army 2
+           0ms   AR-1 sends its strength, 3
+           0ms                                             AR-1 sends its strength, 5
+           2ms                                             receives 'strength' after 2ms
+           2ms                                             AR-2 compares its strength 5 with 3
+           2ms                                             knows that army 2 leads
+           2ms                                             is ordered to attack
+           2ms                                             AR-3 sends the order and waits for 2ms
+           4ms                                             AR-4 has waited and attacks
+           4ms   receives 'strength' after 4ms
+           4ms   AR-2 compares its strength 3 with 5
            4ms   knows that army 2 leads
-           7ms   hears 'attack' after 5ms
-           7ms   AR-5 has the word and attacks
+           7ms   receives 'attack' after 5ms
+           7ms   AR-5 has received the order and attacks
 
           Army 2 attacks at 4ms, army 1 at 7ms: 3ms later, which is 1ns more than 2.999999ms.
 
@@ -84,17 +84,17 @@ fn without_bounded_delays_every_bound_is_exceeded() {
 
         A shortest run that violates 'when':
 
-          time   army 1                          army 2
-           0ms   AR-1 is 3 strong and says so
-           0ms                                   AR-1 is 5 strong and says so
-           0ms                                   hears 'strength' after 0ms
-           0ms                                   AR-2 compares 5 here with 3 there
-           0ms                                   knows that army 2 leads
-           0ms                                   is told to attack
-           0ms                                   AR-3 sends the word and waits for 0ms
-           0ms                                   AR-4 has waited and attacks
-            2h   hears 'attack' after 2h
-            2h   AR-5 has the word and attacks
+          time   army 1                                    army 2
+           0ms   AR-1 sends its strength, 3
+           0ms                                             AR-1 sends its strength, 5
+           0ms                                             receives 'strength' after 0ms
+           0ms                                             AR-2 compares its strength 5 with 3
+           0ms                                             knows that army 2 leads
+           0ms                                             is ordered to attack
+           0ms                                             AR-3 sends the order and waits for 0ms
+           0ms                                             AR-4 has waited and attacks
+            2h   receives 'attack' after 2h
+            2h   AR-5 has received the order and attacks
 
           Army 2 attacks at 0ms, army 1 at 2h: 2h later, which is 1h more than 1h.
 
@@ -153,21 +153,21 @@ fn a_run_is_printed_with_its_times() {
     expect![[r#"
         armies · strengths 3 and 5 · synchronous: messages take 2ms..5ms, in any order · seed 3
 
-                time   army 1                              army 2
-                 0ms   AR-1 is 3 strong and says so
-                 0ms                                       AR-1 is 5 strong and says so
-                 0ms   is told to attack
-                 0ms                                       is told to attack
-          2.680507ms   hears 'strength' after 2.680507ms
-          2.680507ms   AR-2 compares 3 here with 5 there
+                time   army 1                                    army 2
+                 0ms   AR-1 sends its strength, 3
+                 0ms                                             AR-1 sends its strength, 5
+                 0ms   is ordered to attack
+                 0ms                                             is ordered to attack
+          2.680507ms   receives 'strength' after 2.680507ms
+          2.680507ms   AR-2 compares its strength 3 with 5
           2.680507ms   knows that army 2 leads
-           4.17145ms                                       hears 'strength' after 4.17145ms
-           4.17145ms                                       AR-2 compares 5 here with 3 there
-           4.17145ms                                       knows that army 2 leads
-           4.17145ms                                       AR-3 sends the word and waits for 2ms
-           6.17145ms                                       AR-4 has waited and attacks
-          8.485028ms   hears 'attack' after 4.313578ms
-          8.485028ms   AR-5 has the word and attacks
+           4.17145ms                                             receives 'strength' after 4.17145ms
+           4.17145ms                                             AR-2 compares its strength 5 with 3
+           4.17145ms                                             knows that army 2 leads
+           4.17145ms                                             AR-3 sends the order and waits for 2ms
+           6.17145ms                                             AR-4 has waited and attacks
+          8.485028ms   receives 'attack' after 4.313578ms
+          8.485028ms   AR-5 has received the order and attacks
 
           Army 2 attacks at 6.17145ms, army 1 at 8.485028ms: 2.313578ms later.
         In no run are the attacks further apart than 3ms: quorate check armies --delay 2ms..5ms
@@ -205,9 +205,9 @@ fn invalid_options_are_reported() {
         $ quorate check armies --within 11y
         error: --within: 'y' is not a unit of time. Units are ns, us, ms, s, m, h.
         $ quorate check armies --within 100000h
-        error: A time of more than ten years is more than armies wait for.
+        error: Delays and bounds must be at most ten years.
         $ quorate check armies --delay 5ms..1ms
-        error: --delay: '5ms..1ms' runs backwards; write 1ms..5ms.
+        error: --delay: '5ms..1ms' has its bounds in the wrong order; write 1ms..5ms.
         $ quorate check armies --strengths 3
         error: --strengths: '3' is not a pair of strengths; write for example 3,5.
         $ quorate explain armies --svg armies.svg
@@ -275,43 +275,43 @@ fn the_race_shows_every_result_and_an_interleaving() {
 
         A shortest interleaving that results in 5 with semaphore (2 of 2 interleavings):
 
-          step   thread 1                                      thread 2
+          step   thread 1                                       thread 2
              1   waits on the semaphore and has its permit
              2   loads 5
              3   adds 1 and has 6
              4   stores 6
-             5   signals the semaphore, whose permit is back
-             6                                                 waits on the semaphore and has its permit
-             7                                                 loads 6
-             8                                                 subtracts 1 and has 5
-             9                                                 stores 5
-            10                                                 signals the semaphore, whose permit is back
+             5   signals the semaphore and returns its permit
+             6                                                  waits on the semaphore and has its permit
+             7                                                  loads 6
+             8                                                  subtracts 1 and has 5
+             9                                                  stores 5
+            10                                                  signals the semaphore and returns its permit
 
         A shortest interleaving that results in 5 with condition-variable (22 of 22 interleavings):
 
-          step   thread 1                     thread 2
+          step   thread 1                        thread 2
              1   enters the monitor
-             2   sees that nobody is busy
-             3   is busy
+             2   finds the counter free
+             3   marks the counter as in use
              4   leaves the monitor
              5   loads 5
              6   adds 1 and has 6
              7   stores 6
              8   enters the monitor
-             9   is busy no longer
-            10   signals, and nobody sleeps
+             9   marks the counter as free
+            10   signals, and no thread sleeps
             11   leaves the monitor
-            12                                enters the monitor
-            13                                sees that nobody is busy
-            14                                is busy
-            15                                leaves the monitor
-            16                                loads 6
-            17                                subtracts 1 and has 5
-            18                                stores 5
-            19                                enters the monitor
-            20                                is busy no longer
-            21                                signals, and nobody sleeps
-            22                                leaves the monitor
+            12                                   enters the monitor
+            13                                   finds the counter free
+            14                                   marks the counter as in use
+            15                                   leaves the monitor
+            16                                   loads 6
+            17                                   subtracts 1 and has 5
+            18                                   stores 5
+            19                                   enters the monitor
+            20                                   marks the counter as free
+            21                                   signals, and no thread sleeps
+            22                                   leaves the monitor
     "#]]
     .assert_eq(&run("sim race").ok(0));
     let printed = run("sim race --lock none --start 0").ok(1);

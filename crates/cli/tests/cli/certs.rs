@@ -121,27 +121,27 @@ fn invalid_options_are_reported_and_create_nothing() {
     let printed = |line: &&str| format!("$ quorate {line}\n{}", run_in(folder.path(), line).error());
     expect![[r#"
         $ quorate certs --group demo --nodes 2-3
-        error: certs/node-2.pem is there already, and a file that exists is never overwritten. Nothing was made. To renew it, move the node's two files away first.
+        error: certs/node-2.pem exists already and is never overwritten. No file was written. To renew the certificate, move the node's two files away first.
         $ quorate certs --group other --nodes 3
-        error: In certs: This is the CA of group demo, which cannot sign for group other. Use --group demo, or another folder. Nothing was made.
+        error: In folder certs: the CA belongs to group demo and cannot sign for group other. Use --group demo, or another folder. No file was written.
         $ quorate certs --group Demo --nodes 3
-        error: --group: 'Demo' is not a name for a group: use 1 to 63 lower-case letters, digits and hyphens, such as orders-east, with no hyphen at either end.
+        error: --group: 'Demo' is not a valid group name: use 1 to 63 lower-case letters, digits and hyphens, such as orders-east, with no hyphen at either end.
         $ quorate certs --group demo --nodes 0
-        error: --nodes: '0' does not fit: nodes are numbered from 1 to 4294967295.
+        error: --nodes: '0' is invalid: node numbers must be between 1 and 4294967295.
         $ quorate certs --group demo --nodes 5-3
-        error: --nodes: '5-3' runs backwards; write 3-5.
+        error: --nodes: '5-3' has its bounds in the wrong order; write 3-5.
         $ quorate certs --group demo --nodes ''
         error: --nodes: '' is not a set of nodes; write for example 1-5.
         $ quorate certs --group demo --nodes 1-4294967295
-        error: 4294967295 nodes are more than one group has: at most 1000 certificates are made at once.
+        error: At most 1000 certificates can be made at once; got 4294967295 nodes. No file was written.
         $ quorate certs --group demo --nodes 3 --days 0
-        error: --days: '0' is not how long a certificate can be valid: write 1 to 3650 days, such as 365.
+        error: --days: the number of days must be between 1 and 3650, such as 365; got '0'
         $ quorate certs --group demo --nodes 3 --days 9999
-        error: --days: '9999' is not how long a certificate can be valid: write 1 to 3650 days, such as 365.
+        error: --days: the number of days must be between 1 and 3650, such as 365; got '9999'
         $ quorate certs --group demo --nodes 3 --folder half
-        error: half/ca.pem is there, but half/ca.key is not: a CA has both. Put the missing file back, or use another folder. Nothing was made.
+        error: half/ca.pem exists, but half/ca.key does not: a CA needs both files. Restore the missing file, or use another folder. No file was written.
         $ quorate certs --group demo --nodes 3 --folder file
-        error: The folder file could not be made: File exists (os error 17). Nothing was made.
+        error: Cannot create the folder file: File exists (os error 17). No file was written.
     "#]].assert_eq(&lines.iter().map(printed).collect::<String>());
     assert_eq!(names(&folder.path().join("certs")), before);
     assert_eq!(names(&folder.path().join("half")), ["ca.pem"]);

@@ -79,17 +79,17 @@ fn a_check_that_fails() {
 
         The shortest run that violates 'exclusion':
               time   1  2  3
-             1.000   ·  · [?]  acquire · RA-1 asks everyone with (1, 3) · request → 1,2
-             2.000   · [?] ?   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
-             3.000   · [?] ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
-             4.000  [·] ?  ?   request from 2 · RA-2 lets (1, 2) pass · reply → 2
+             1.000   ·  · [?]  acquire · RA-1 asks all nodes with (1, 3) · request → 1,2
+             2.000   · [?] ?   acquire · RA-1 asks all nodes with (1, 2) · request → 1,3
+             3.000   · [?] ?   request from 3 · RA-2 replies to (1, 3) · reply → 3
+             4.000  [·] ?  ?   request from 2 · RA-2 replies to (1, 2) · reply → 2
              5.000   ·  ? [?]  reply from 2
-             6.000   ·  ? [?]  request from 2 · RA-2 lets (1, 2) pass · reply → 2
+             6.000   ·  ? [?]  request from 2 · RA-2 replies to (1, 2) · reply → 2
              7.000   · [?] ?   reply from 1
-             8.000  [·] ?  ?   request from 3 · RA-2 lets (1, 3) pass · reply → 3
+             8.000  [·] ?  ?   request from 3 · RA-2 replies to (1, 3) · reply → 3
              9.000   ·  ? [█]  reply from 1 · RA-3 has every reply · ENTERS (fence 0.0)
             10.000   · [█] █   reply from 3 · RA-3 has every reply · ENTERS (fence 0.0)
-                    · outside   ? waiting   █ inside   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
+                    · idle   ? waiting   █ in the critical section   ‖ paused   ✗ down   [ ] acting node   times in milliseconds
 
         To see it again: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --trace broken.journal && quorate replay broken.journal --steps
         To draw it: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --svg broken.svg
@@ -435,29 +435,29 @@ fn invalid_options() {
         ],
         &expect![[r#"
             $ quorate check centrl
-            error: There is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
+            error: there is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
             $ quorate check central --property exclusoin
-            error: There is no property 'exclusoin' of this algorithm. Its properties are exclusion, asked-first, fences-grow, no-deadlock, served.
+            error: --property must name a property of this algorithm; got 'exclusoin'. The properties are exclusion, asked-first, fences-grow, no-deadlock, served.
             $ quorate check central --property exclusion,
-            error: There is no property '' of this algorithm. Its properties are exclusion, asked-first, fences-grow, no-deadlock, served.
+            error: --property must name a property of this algorithm; got ''. The properties are exclusion, asked-first, fences-grow, no-deadlock, served.
             $ quorate check central --nodes 0
-            error: A group needs at least one node; --nodes 3 is a good start.
+            error: --nodes must be at least 1; got 0. Use for example --nodes 3.
             $ quorate check central --nodes 40
-            error: Checking all orders of so many nodes is hopeless: at most 16 can be told apart.
+            error: --nodes must be at most 16 in a check.
             $ quorate check central --nodes 18446744073709551615
-            error: Checking all orders of so many nodes is hopeless: at most 16 can be told apart.
+            error: --nodes must be at most 16 in a check.
             $ quorate check central --nodes many
             error: --nodes: 'many' is not a whole number; write for example 7.
             $ quorate check central --rounds 0
-            error: A check in which nobody asks shows nothing: use --rounds 1, or --rounds unbounded.
+            error: --rounds must be at least 1, because without requests there is nothing to check; got 0. Use --rounds 1 or --rounds unbounded.
             $ quorate check central --rounds 256
             error: --rounds: must be between 1 and 255, or unbounded; got 256.
             $ quorate check central --rounds endless
             error: --rounds: 'endless' is not a whole number; write for example 7. For no limit use --rounds unbounded.
             $ quorate check central --loss 99
-            error: Each kind of fault can happen at most 31 times in a check.
+            error: A check allows at most 31 faults of each kind.
             $ quorate check central --crashes 1000
-            error: Each kind of fault can happen at most 31 times in a check.
+            error: A check allows at most 31 faults of each kind.
             $ quorate check central --loss 0.1
             error: --loss: '0.1' is not a whole number; write for example 7.
             $ quorate check central --walks 0

@@ -104,22 +104,22 @@ fn the_table_shows_expected_and_measured_figures() {
     expect![[r#"
         mutex · 200 requests a run · seed 9
 
-          messages an entry            one asks alone    50% load    all ask
-          algorithm        book        5  3              5  3        5  3
-          ricart-agrawala  2(n−1)      8  4  =           8  4  =     8  4  =
-          central          3, own 0    3  3  =           3  3  =     3  3  =
+          messages per entry           single requester    50% load    all request
+          algorithm        expected    5  3                5  3        5  3
+          ricart-agrawala  2(n−1)      8  4  =             8  4  =     8  4  =
+          central          3, own 0    3  3  =             3  3  =     3  3  =
 
-          delays, fairness, load    client delay, in T    sync delay, in T    overtaken    busiest, all ask
-          algorithm                 book  5  3            book  5  3          5  3            5     3          holds
-          ricart-agrawala           2T    2  2  =         T     1  1  =       2  2          40%   67%              ✓
-          central                   2T    2  2  =         2T    2  2  =       1  1         100%  100%              ✓
+          delays, fairness, load    client delay, in T    sync delay, in T     overtaken    busiest, all request
+          algorithm                 expected  5  3        expected  5  3       5  3            5     3              holds
+          ricart-agrawala           2T        2  2  =     T         1  1  =    2  2          40%   67%                  ✓
+          central                   2T        2  2  =     2T        2  2  =    1  1         100%  100%                  ✓
 
-          behind the figures: = exactly the book's   ✓ within its bounds   ✗ neither   – nothing to judge
+          after the figures: = exactly as expected   ✓ within the expected bounds   ✗ unexpected   – not judged
           T: one message time, 1 ms in the simulator
-          client: from asking to entering when nobody else wants in   sync: from a leave to the next entry
-          overtaken: the most later requests that went first   busiest: the busiest node's share of all messages
-          10% load: somebody would be inside a tenth of the time if nobody ever had to wait
-          own 0: entries of the coordinator itself cost nothing, and are counted apart
+          client: from request to entry, without contention   sync: from a release to the next entry
+          overtaken: most later requests granted first   busiest: the busiest node's share of all messages
+          10% load: without waiting, the lock would be held a tenth of the time
+          own 0: the coordinator's own entries cost nothing, and are counted separately
     "#]]
     .assert_eq(&printed);
     assert_eq!(printed, run(line).ok(0), "the same seed gives another table");
@@ -314,45 +314,45 @@ fn invalid_options_are_reported_before_any_run() {
     let printed = lines.iter().map(|line| format!("$ quorate {line}\n{}", run_in(folder.path(), line).error()));
     expect![[r#"
         $ quorate compare central
-        error: 'central' is an algorithm, and a family is compared: 'quorate compare mutex --algorithms central'.
+        error: 'central' is an algorithm; expected a family. Use 'quorate compare mutex --algorithms central'.
         $ quorate compare replica
-        error: There is no comparison of the replica family yet. The algorithms of three families can be compared: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
+        error: the replica family has no comparison yet. Comparable families: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
         $ quorate compare mutx
-        error: There is no family 'mutx'. Did you mean 'mutex'? The algorithms of three families can be compared: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
+        error: there is no family 'mutx'. Did you mean 'mutex'? Comparable families: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
         $ quorate compare xyzzy
-        error: There is no family 'xyzzy'. The algorithms of three families can be compared: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
+        error: there is no family 'xyzzy'. Comparable families: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
         $ quorate compare mutex --nodes 1
-        error: --nodes: A comparison needs at least two nodes: alone, nobody sends anything.
+        error: --nodes: groups must have at least 2 nodes, because a single node sends no messages; got 1.
         $ quorate compare mutex --nodes 2,x
-        error: --nodes: '2,x' does not say how large groups are; write for example 2,4,8 or 2-16.
+        error: --nodes: expected sizes of groups, such as 2,4,8 or 2-16; got '2,x'.
         $ quorate compare mutex --nodes -3
-        error: --nodes: '-3' does not say how large groups are; write for example 2,4,8 or 2-16.
+        error: --nodes: expected sizes of groups, such as 2,4,8 or 2-16; got '-3'.
         $ quorate compare mutex --nodes 1001
-        error: --nodes: groups of 1001 are too large to compare; at most 1000 nodes fit.
+        error: --nodes: groups must have at most 1000 nodes; got 1001.
         $ quorate compare mutex --nodes 2,65 --real
-        error: --real starts a process for every node, and 65 of them are too many to compare on one machine: at most 64. Without --real, larger groups are simulated.
+        error: --nodes must be at most 64 with --real, which starts a process per node; got 65. Without --real, larger groups are simulated.
         $ quorate compare mutex --algorithms raft
-        error: 'raft' is of the election family, and this is about the mutex family; 'quorate list' shows both.
+        error: algorithm 'raft' belongs to the election family; expected one of the mutex family. 'quorate list' shows both.
         $ quorate compare mutex --algorithms centrel
-        error: There is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
+        error: there is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
         $ quorate compare mutex --algorithms central,central
-        error: --algorithms names 'central' twice; once is enough.
+        error: --algorithms must not contain duplicates; got 'central' twice.
         $ quorate compare mutex --entries 0
-        error: A comparison in which nobody enters shows nothing: use --entries 100.
+        error: --entries must be at least 1; got 0. Use for example --entries 100.
         $ quorate compare mutex --workload
         error: a value is required for '--workload <WORKLOADS>' but none was supplied
 
         For more information, try '--help'.
         $ quorate compare mutex --workload rando
-        error: --workload: 'rando' is no workload (did you mean 'random'?); write single, pair, random, random:10% or all.
+        error: --workload: unknown workload 'rando' (did you mean 'random'?); expected single, pair, random, random:10% or all.
         $ quorate compare mutex --workload random:0%
-        error: --workload: A load of zero lets nobody in: write for example random:1%.
+        error: --workload: the load must be greater than 0%; write for example random:1%.
         $ quorate compare mutex --workload random:200%
-        error: --workload: '200%' does not fit: a chance lies between 0 and 1, or between 0% and 100%. A load is what share of the time somebody would be inside: random:10%.
+        error: --workload: '200%' is invalid: a chance must be between 0 and 1, or between 0% and 100%. A load is the share of the time in which the lock is held: random:10%.
         $ quorate compare mutex --workload all,random:50%,random
-        error: --workload names 'random' twice; once is enough.
+        error: --workload must not contain duplicates; got 'random' twice.
         $ quorate compare mutex --failures --nodes 2
-        error: --failures needs a node inside, one that waits and one that is idle: groups of 3 or more.
+        error: --nodes must be at least 3 with --failures, for a holder, a waiter and an idle node; got 2.
         $ quorate compare mutex --failures --real
         error: the argument '--failures' cannot be used with '--real'
 
@@ -372,7 +372,7 @@ fn invalid_options_are_reported_before_any_run() {
 
         For more information, try '--help'.
         $ quorate compare mutex --failures --algorithms centrel
-        error: There is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
+        error: there is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
         $ quorate compare mutex --svg no/such/folder.svg
         error: Cannot write the picture no/such/folder.svg: No such file or directory (os error 2).
         $ quorate compare mutex --svg .

@@ -201,7 +201,7 @@ fn invalid_windows() {
             $ quorate draw run.journal --nodes 2-4
             error: There is no node 4 to draw; the run has nodes 1 to 3.
             $ quorate draw run.journal --nodes 0
-            error: --nodes: '0' does not fit: nodes are numbered from 1 to 4294967295.
+            error: --nodes: '0' is invalid: node numbers must be between 1 and 4294967295.
             $ quorate draw run.journal --from soon
             error: --from: 'soon' is not an instant; write for example 10ms, or -3ms for one before 0.
             $ quorate draw run.journal --from 5
@@ -252,11 +252,11 @@ fn invalid_files() {
             $ quorate draw nowhere
             error: Cannot open the journal nowhere: No such file or directory (os error 2).
             $ quorate draw folder --svg a.svg
-            error: In folder: The journal could not be read: Is a directory (os error 21).
+            error: In folder: Cannot read the journal: Is a directory (os error 21).
             $ quorate draw empty --svg a.svg
-            error: In empty: The journal is empty: not even its header line is there.
+            error: In empty: The journal is empty: it has no header line.
             $ quorate draw script --svg a.svg
-            error: In script: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
+            error: In script: This is not a journal: its first line is not a header (expected value at line 1 column 1). The option --trace FILE writes journals.
             $ quorate draw run.journal --svg nowhere/a.svg
             error: Cannot write the picture nowhere/a.svg: No such file or directory (os error 2).
             $ quorate draw run.journal --svg folder

@@ -39,15 +39,15 @@ fn algorithms() {
         &["sim centrl", "sim xyzzy", "sim ''", "explain ricart", "sweep Central"],
         &expect![[r#"
             $ quorate sim centrl
-            error: There is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
+            error: there is no algorithm 'centrl'. Did you mean 'central'? 'quorate list' shows them all.
             $ quorate sim xyzzy
-            error: There is no algorithm 'xyzzy'. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, mutex-by-election, chang-roberts, lelann, ring-list, hirschberg-sinclair, franklin, peterson, bully, invitation, majority-lease, raft, super-peer, by-mutex, consensus-by-election, basic, reliable, fifo, causal, sequencer, isis, fifo-total, causal-total, fifo-isis, causal-isis, deadlock-and, deadlock-or, deadlock-central and replica; 'quorate list' tells more.
+            error: there is no algorithm 'xyzzy'. The algorithms are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, mutex-by-election, chang-roberts, lelann, ring-list, hirschberg-sinclair, franklin, peterson, bully, invitation, majority-lease, raft, super-peer, by-mutex, consensus-by-election, basic, reliable, fifo, causal, sequencer, isis, fifo-total, causal-total, fifo-isis, causal-isis, deadlock-and, deadlock-or, deadlock-central and replica; 'quorate list' describes them.
             $ quorate sim ''
-            error: There is no algorithm ''. There are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, mutex-by-election, chang-roberts, lelann, ring-list, hirschberg-sinclair, franklin, peterson, bully, invitation, majority-lease, raft, super-peer, by-mutex, consensus-by-election, basic, reliable, fifo, causal, sequencer, isis, fifo-total, causal-total, fifo-isis, causal-isis, deadlock-and, deadlock-or, deadlock-central and replica; 'quorate list' tells more.
+            error: there is no algorithm ''. The algorithms are central, central-deny, central-deny-and-queue, lamport, ricart-agrawala, ricart-agrawala-broadcast, ricart-agrawala-ring, ricart-agrawala-implicit, ricart-agrawala-modulo, token-ring, token-ring-acknowledged, token-request, raymond, roucairol-carvalho, readers-writers, maekawa, maekawa-plane, voting, voting-sequential, mutex-by-election, chang-roberts, lelann, ring-list, hirschberg-sinclair, franklin, peterson, bully, invitation, majority-lease, raft, super-peer, by-mutex, consensus-by-election, basic, reliable, fifo, causal, sequencer, isis, fifo-total, causal-total, fifo-isis, causal-isis, deadlock-and, deadlock-or, deadlock-central and replica; 'quorate list' describes them.
             $ quorate explain ricart
-            error: There is no algorithm 'ricart'. Did you mean 'ricart-agrawala'? 'quorate list' shows them all.
+            error: there is no algorithm 'ricart'. Did you mean 'ricart-agrawala'? 'quorate list' shows them all.
             $ quorate sweep Central
-            error: There is no algorithm 'Central'. Did you mean 'central'? 'quorate list' shows them all.
+            error: there is no algorithm 'Central'. Did you mean 'central'? 'quorate list' shows them all.
         "#]],
     );
 }
@@ -69,15 +69,15 @@ fn numbers() {
         ],
         &expect![[r#"
             $ quorate sim central --nodes 0
-            error: A group needs at least one node; --nodes 3 is a good start.
+            error: --nodes must be at least 1; got 0. Use for example --nodes 3.
             $ quorate sim central --nodes -1
             error: --nodes: '-1' is not a whole number; write for example 7.
             $ quorate sim central --nodes three
             error: --nodes: 'three' is not a whole number; write for example 7.
             $ quorate sim central --nodes 20000000
-            error: 20000000 nodes are too many: at most 10000000 fit.
+            error: --nodes must be at most 10000000; got 20000000.
             $ quorate sim central --nodes 99999999999999999999
-            error: --nodes: '99999999999999999999' is too large; at most 18446744073709551615 fits.
+            error: --nodes: the number must be at most 18446744073709551615; got '99999999999999999999'.
             $ quorate sim central --entries 1e3
             error: --entries: '1e3' is not a whole number; write for example 7.
             $ quorate sim central --seed ''
@@ -141,15 +141,15 @@ fn settings() {
             $ quorate sim central --latency fixed:5
             error: --latency: '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
             $ quorate sim central --latency fixed:0ms
-            error: A latency of zero leaves nothing to measure: give messages some time, such as --latency fixed:1ms.
+            error: --latency must be greater than zero; got 0. Use for example --latency fixed:1ms.
             $ quorate sim central --latency unifrom:1ms..2ms
             error: --latency: 'unifrom' is not a latency; did you mean 'uniform'? Write fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
             $ quorate sim central --latency uniform:5ms..1ms
-            error: --latency: 'uniform:5ms..1ms' runs backwards; write uniform:1ms..5ms.
+            error: --latency: 'uniform:5ms..1ms' has its bounds in the wrong order; write uniform:1ms..5ms.
             $ quorate sim central --loss 2
-            error: --loss: '2' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
+            error: --loss: '2' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
             $ quorate sim central --loss -0.5
-            error: --loss: '-0.5' does not fit: a chance lies between 0 and 1, or between 0% and 100%.
+            error: --loss: '-0.5' is invalid: a chance must be between 0 and 1, or between 0% and 100%.
             $ quorate sim central --duplicate often
             error: --duplicate: 'often' is not a chance; write for example 0.1 or 10%.
             $ quorate sim central --workload sinlge
@@ -167,17 +167,17 @@ fn settings() {
             $ quorate sim central --until 5
             error: --until: '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
             $ quorate sim central --requesters 4
-            error: --requesters names node 4, but there are only nodes 1 to 3.
+            error: --requesters must name nodes of the group; got node 4, but there are only nodes 1 to 3.
             $ quorate sim central --nodes 1 --requesters 2
-            error: --requesters names node 2, but there is only node 1.
+            error: --requesters must name nodes of the group; got node 2, but there is only node 1.
             $ quorate sim central --requesters 3-1
-            error: --requesters: '3-1' runs backwards; write 1-3.
+            error: --requesters: '3-1' has its bounds in the wrong order; write 1-3.
             $ quorate sim central --random-faults fire
-            error: --random-faults: 'fire' is no fault that a seed can choose. There are crash, pause, cut, deaf, skew, drift, full, disk.
+            error: --random-faults: unknown random fault 'fire'. The faults are crash, pause, cut, deaf, skew, drift, full, disk.
             $ quorate sim central --random-faults pase=2
-            error: --random-faults: 'pase' is no fault that a seed can choose; did you mean 'pause'? There are crash, pause, cut, deaf, skew, drift, full, disk.
+            error: --random-faults: unknown random fault 'pase'; did you mean 'pause'? The faults are crash, pause, cut, deaf, skew, drift, full, disk.
             $ quorate sim central --random-faults pause=none
-            error: --random-faults: 'none' is not a number of faults from 1 to 1000; write it like pause=2.
+            error: --random-faults: the number of faults must be between 1 and 1000; got 'none'. Write it like pause=2.
         "#]],
     );
 }
@@ -210,11 +210,11 @@ fn faults() {
             $ quorate sim central --fault 'cut 1 | 1'
             error: --fault: '1 | 1' puts node 1 on two sides; leave it on one.
             $ quorate sim central --fault 'cut 1,2,3 | rest'
-            error: 'cut 1-3 | rest' leaves nobody for 'rest': it names every node there is.
+            error: 'cut 1-3 | rest' leaves no node for 'rest': it names all nodes of the group.
             $ quorate sim central --fault 'heal for 3ms'
-            error: --fault: 'heal' happens at once and cannot last; leave out 'for 3ms'.
+            error: --fault: 'heal' is instantaneous and has no duration; leave out 'for 3ms'.
             $ quorate sim central --fault 'link 1 > 2 latency fixed:0ms'
-            error: A latency of zero leaves nothing to measure: give messages some time, such as --latency fixed:1ms.
+            error: --latency must be greater than zero; got 0. Use for example --latency fixed:1ms.
         "#]],
     );
 }
@@ -269,17 +269,17 @@ fn journals() {
             $ quorate replay nowhere
             error: Cannot open the journal nowhere: No such file or directory (os error 2).
             $ quorate replay folder
-            error: In folder: The journal could not be read: Is a directory (os error 21).
+            error: In folder: Cannot read the journal: Is a directory (os error 21).
             $ quorate replay empty
-            error: In empty: The journal is empty: not even its header line is there.
+            error: In empty: The journal is empty: it has no header line.
             $ quorate replay not-a-journal
-            error: In not-a-journal: This is not a journal: its first line is not a header (expected value at line 1 column 1). A journal is what --trace FILE writes.
+            error: In not-a-journal: This is not a journal: its first line is not a header (expected value at line 1 column 1). The option --trace FILE writes journals.
             $ quorate trace bytes
-            error: In bytes: Line 1 of the journal is malformed: it is not text in UTF-8. What stands before it is whole.
+            error: In bytes: Line 1 of the journal is malformed: it is not valid UTF-8. All lines before it are valid.
             $ quorate trace header-only --summary
-            error: In header-only: This is not a journal: its first line is not a header (missing field `algorithm` at line 1 column 13). A journal is what --trace FILE writes.
+            error: In header-only: This is not a journal: its first line is not a header (missing field `algorithm` at line 1 column 13). The option --trace FILE writes journals.
             $ quorate trace newer
-            error: In newer: The journal has format 9, but this program reads up to format 2. Use a newer quorate.
+            error: In newer: The journal has format 9, but this program reads formats up to 2. Use a newer quorate.
         "#]],
     );
 }
@@ -359,9 +359,9 @@ fn a_journal_on_a_full_disk() {
     check(
         &["sim central --trace /dev/full"],
         &expect![[r#"
-        $ quorate sim central --trace /dev/full
-        error: The journal could not be written: No space left on device (os error 28). The run itself went on to its end.
-    "#]],
+            $ quorate sim central --trace /dev/full
+            error: cannot write the journal: No space left on device (os error 28). The run itself completed.
+        "#]],
     );
 }
 

@@ -29,25 +29,25 @@ fn an_option_of_another_family_is_rejected() {
         ],
         &expect![[r#"
             $ quorate sim raft --entries 4
-            error: --entries means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            error: --entries does not apply to 'raft' of the election family; it is an option of the mutex family.
             $ quorate sim raft --starters lowest --workload all
-            error: --workload means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            error: --workload does not apply to 'raft' of the election family; it is an option of the mutex family.
             $ quorate sweep raft --try 0.5
-            error: --try means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            error: --try does not apply to 'raft' of the election family; it is an option of the mutex family.
             $ quorate sim raft --cancel 0
-            error: --cancel means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            error: --cancel does not apply to 'raft' of the election family; it is an option of the mutex family.
             $ quorate sim raft --hold fixed:1ms --think fixed:1ms
-            error: --hold means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            error: --hold does not apply to 'raft' of the election family; it is an option of the mutex family.
             $ quorate sweep raft --requesters 1
-            error: --requesters means nothing to 'raft', which is of the election family; it is an option of the mutex family.
+            error: --requesters does not apply to 'raft' of the election family; it is an option of the mutex family.
             $ quorate sim central --starters lowest
-            error: --starters means nothing to 'central', which is of the mutex family; it is an option of the election family.
+            error: --starters does not apply to 'central' of the mutex family; it is an option of the election family.
             $ quorate sweep ricart-agrawala --operations 7
-            error: --operations means nothing to 'ricart-agrawala', which is of the mutex family; it is an option of the replica family.
+            error: --operations does not apply to 'ricart-agrawala' of the mutex family; it is an option of the replica family.
             $ quorate sim raft --chaos
-            error: --chaos means nothing to 'raft', which is of the election family; it is an option of the replica family.
+            error: --chaos does not apply to 'raft' of the election family; it is an option of the replica family.
             $ quorate sim replica --starters all
-            error: --starters means nothing to 'replica', which is of the replica family; it is an option of the election family.
+            error: --starters does not apply to 'replica' of the replica family; it is an option of the election family.
         "#]],
     );
 }
@@ -65,17 +65,17 @@ fn invalid_starters_are_rejected() {
         ],
         &expect![[r#"
             $ quorate sim raft --starters 4
-            error: --starters names node 4, but there are only nodes 1 to 3.
+            error: --starters must name nodes of the group; got node 4, but there are only nodes 1 to 3.
             $ quorate sim raft --starters 1-4000000000
-            error: --starters names node 4000000000, but there are only nodes 1 to 3.
+            error: --starters must name nodes of the group; got node 4000000000, but there are only nodes 1 to 3.
             $ quorate sim raft --starters 0
-            error: --starters: '0' does not fit: nodes are numbered from 1 to 4294967295.
+            error: --starters: '0' is invalid: node numbers must be between 1 and 4294967295.
             $ quorate sim raft --starters highst
             error: --starters: 'highst' is not a choice of starters; did you mean 'highest'? Write lowest, highest, all, successor-of-highest, or nodes such as 2,5.
             $ quorate sim raft --starters ''
             error: --starters: '' is not a choice of starters. Write lowest, highest, all, successor-of-highest, or nodes such as 2,5.
             $ quorate sim raft --starters 2,2
-            error: --starters: '2,2' names node 2 twice; once is enough.
+            error: --starters: '2,2' names node 2 twice; name it once.
         "#]],
     );
 }
@@ -85,13 +85,13 @@ fn algorithms_without_copyable_nodes_cannot_be_checked() {
     check_errors(
         &["check raft", "check raft --nodes 2 --json", "check replica"],
         &expect![[r#"
-        $ quorate check raft
-        error: 'raft' cannot be checked exhaustively: its nodes cannot be copied, compared and hashed. Nothing was searched; 'quorate sweep raft' tries many seeds instead.
-        $ quorate check raft --nodes 2 --json
-        error: 'raft' cannot be checked exhaustively: its nodes cannot be copied, compared and hashed. Nothing was searched; 'quorate sweep raft' tries many seeds instead.
-        $ quorate check replica
-        error: 'replica' cannot be checked exhaustively: its nodes cannot be copied, compared and hashed. Nothing was searched; 'quorate sweep replica' tries many seeds instead.
-    "#]],
+            $ quorate check raft
+            error: 'raft' cannot be checked exhaustively: its nodes cannot be copied, compared and hashed. No state was explored; 'quorate sweep raft' tries many seeds instead.
+            $ quorate check raft --nodes 2 --json
+            error: 'raft' cannot be checked exhaustively: its nodes cannot be copied, compared and hashed. No state was explored; 'quorate sweep raft' tries many seeds instead.
+            $ quorate check replica
+            error: 'replica' cannot be checked exhaustively: its nodes cannot be copied, compared and hashed. No state was explored; 'quorate sweep replica' tries many seeds instead.
+        "#]],
     );
 }
 
@@ -115,15 +115,15 @@ fn an_election_step_by_step() {
     expect![[r#"
               time   1  2
              0.000   · [·]  campaign · RF-1 stands in term 2 · saves {ballot:{term:2,vote:2,commit:1}} · sets timer tick (4ms)
-             0.000   · [?]  1 saved · vote → 1 · knows no leader (epoch 2)
+             0.000   · [?]  save 1 is durable · vote → 1 · knows no leader (epoch 2)
              1.000  [·] ?   vote from 2 · saves {ballot:{term:2,vote:2,commit:1}} · sets timer tick (4ms)
-             1.000  [?] ?   1 saved · vote-reply → 2 · knows no leader (epoch 2)
+             1.000  [?] ?   save 1 is durable · vote-reply → 2 · knows no leader (epoch 2)
              2.000   ? [?]  vote-reply from 1 · saves {entries:[{index:2,term:2,body:blank}]} · append → 1 · RF-3 2 leads in term 2 · sets timer tick (4ms)
-             2.000   ? [█]  2 saved · LEADER IS 2 (epoch 2)
+             2.000   ? [█]  save 2 is durable · LEADER IS 2 (epoch 2)
              3.000  [?] █   append from 2 · saves {entries:[{index:2,term:2,body:blank}]} · RF-4 2 leads in term 2 · cancels timer tick
-             3.000  [○] █   2 saved · append-reply → 2 · LEADER IS 2 (epoch 2)
+             3.000  [○] █   save 2 is durable · append-reply → 2 · LEADER IS 2 (epoch 2)
              4.000   ○ [█]  append-reply from 1 · cancels timer tick
-                    · took no part   ? knows no leader   ○ knows the leader   █ is the leader   ‖ paused   ✗ down   [ ] whose step it is   times in milliseconds
+                    · not involved   ? knows no leader   ○ knows the leader   █ is the leader   ‖ paused   ✗ down   [ ] acting node   times in milliseconds
 
         raft · 2 nodes · seed 1 · fixed:1ms · bare links
 
@@ -132,19 +132,19 @@ fn an_election_step_by_step() {
           epoch                              2
           election messages                  2
           announcement messages              1
-          both together                      3   3
+          total messages                     3   3
           rounds                             1
-          time until all know              3 T
+          time until all nodes know         3 T
           busiest node's share            100%
           messages                           3   1 append, 1 vote, 1 vote-reply
           bytes                             23
-          control messages                   1   5 bytes of heartbeats, acknowledgements and repetitions
+          control messages                   1   5 bytes of heartbeats, acknowledgements and retransmissions
 
           always      one-leader-an-epoch     holds
           always      epochs-grow             holds
           eventually  agreed                  holds
 
-          done at 4ms, 11 events, trace cdd851287e92b718
+          done at 4ms, 11 events, trace 3c4dbf2db96b743d
     "#]].assert_eq(&run("sim raft --nodes 2 --starters highest --latency fixed:1ms --steps").ok(0));
 }
 

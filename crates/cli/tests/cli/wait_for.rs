@@ -32,7 +32,7 @@ fn a_cycle_of_two() {
         free: P4
 
         victim by fewest-locks: P2
-          holds the fewest locks: 1, as all do, and is the last by name
+          holds the fewest locks: 1; all are tied, and its name sorts last
           is aborted, and releases scanner
         then these continue: P1, P3
         a new search finds no deadlock
@@ -63,8 +63,8 @@ fn a_knot() {
         free: P7
 
         victim by fewest-locks: P4
-          holds no locks, as all do, and is the last by name
-          is aborted, and releases all that others wait for
+          holds no locks; all are tied, and its name sorts last
+          is aborted, and releases everything that others wait for
         then these continue: P1, P2, P3, P5
         a new search finds no deadlock
     "#]]

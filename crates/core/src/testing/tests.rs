@@ -51,7 +51,7 @@ fn an_invalid_step_is_named_with_the_valid_ones() {
 
         step 2 of the script, `1 > 2 overtakes x`: `x` is not a number of messages
         what happened before it:
-        1 acquire: RA-1 asks everyone with (1, 1); request → all
+        1 acquire: RA-1 requests entry with (1, 1); request → all
 
 
     "#]].assert_eq(&messages);
@@ -63,7 +63,7 @@ fn a_step_that_overtakes_too_many_messages_says_how_many_there_are() {
     expect![[r#"
         step 2 of the script, `1 > 2 overtakes 2`: only 1 message is in flight from 1 to 2
         what happened before it:
-        1 acquire: RA-1 asks everyone with (1, 1); request → all
+        1 acquire: RA-1 requests entry with (1, 1); request → all
     "#]]
     .assert_eq(&text);
 }

@@ -21,22 +21,22 @@ fn three_nodes_request_entry_at_once() {
             participant n2 as Node 2
             participant n3 as Node 3
             Note over n1,n3: seed 1
-            Note over n1: 0.000 ms · acquire<br/>RA-1 asks everyone with (1, 1)
-            Note over n2: 0.000 ms · acquire<br/>RA-1 asks everyone with (1, 2)
+            Note over n1: 0.000 ms · acquire<br/>RA-1 requests entry with (1, 1)
+            Note over n2: 0.000 ms · acquire<br/>RA-1 requests entry with (1, 2)
             n1->>n3: request
-            Note over n3: 1.203 ms · RA-2 lets (1, 1) pass
+            Note over n3: 1.203 ms · RA-2 replies to (1, 1)
             n2->>n3: request
-            Note over n3: 1.402 ms · RA-2 lets (1, 2) pass
+            Note over n3: 1.402 ms · RA-2 replies to (1, 2)
             n2->>n1: request
             Note over n1: 3.235 ms · RA-2 defers (1, 2): ours (1, 1)<br/>goes first
             n3-->>n2: reply
             n1->>n2: request
-            Note over n2: 4.407 ms · RA-2 lets (1, 1) pass
+            Note over n2: 4.407 ms · RA-2 replies to (1, 1)
             n3-->>n1: reply
             n2-->>n1: reply
             Note over n1: 8.969 ms · RA-3 has every reply to (1, 1)<br/>ENTERS (fence 0.1)
             activate n1
-            Note over n1: 13.969 ms · release<br/>LEAVES<br/>RA-4 lets (1, 2) pass at last
+            Note over n1: 13.969 ms · release<br/>LEAVES<br/>RA-4 sends its deferred reply to (1, 2)
             deactivate n1
             n1-->>n2: reply
             Note over n2: 17.699 ms · RA-3 has every reply to (1, 2)<br/>ENTERS (fence 0.2)
@@ -63,18 +63,18 @@ fn faults_in_a_window() {
             n1-->>n3: ack (sent earlier)
             n2-->>n1: ack (sent earlier)
             n2-->>n3: ack (sent earlier)
-            Note over n1: 10.775 ms · release<br/>LEAVES<br/>RA-4 lets (1, 2) pass at last<br/>RA-4 lets (1, 3) pass at last
+            Note over n1: 10.775 ms · release<br/>LEAVES<br/>RA-4 sends its deferred reply to (1, 2)<br/>RA-4 sends its deferred reply to (1, 3)
             deactivate n1
-            n1-xn2: reply (stopped by a cut)
-            n1-xn3: reply (stopped by a cut)
+            n1-xn2: reply (blocked by a cut)
+            n1-xn3: reply (blocked by a cut)
             rect rgba(200, 50, 43, 0.12)
             Note over n1,n3: 12.000 ms · cut 1 | 2,3
             Note over n3: 25.578 ms · timer {retransmit#58;2}<br/>RL-2 sends 1 to 2 again
             n3-->>n2: reply (retransmission)
             Note over n1: 30.398 ms · timer {retransmit#58;2}<br/>RL-2 sends 1 to 2 again
-            n1--xn2: reply (retransmission, stopped by a cut)
+            n1--xn2: reply (retransmission, blocked by a cut)
             Note over n1: 30.651 ms · timer {retransmit#58;3}<br/>RL-2 sends 1 to 3 again
-            n1--xn3: reply (retransmission, stopped by a cut)
+            n1--xn3: reply (retransmission, blocked by a cut)
             n2-->>n3: ack
             end
             Note over n1,n3: 32.000 ms · cut 1 | 2,3 ends

@@ -38,25 +38,25 @@ fn three_nodes_request_entry_at_once() {
         (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
 
         n1 {"n1":1}
-        0.000 acquire · RA-1 asks everyone with (1, 1) · request → 2,3
+        0.000 acquire · RA-1 requests entry with (1, 1) · request → 2,3
         n2 {"n2":1}
-        0.000 acquire · RA-1 asks everyone with (1, 2) · request → 1,3
+        0.000 acquire · RA-1 requests entry with (1, 2) · request → 1,3
         n3 {"n1":1,"n3":1}
-        1.203 request from 1 · RA-2 lets (1, 1) pass · reply → 1
+        1.203 request from 1 · RA-2 replies to (1, 1) · reply → 1
         n3 {"n1":1,"n2":1,"n3":2}
-        1.402 request from 2 · RA-2 lets (1, 2) pass · reply → 2
+        1.402 request from 2 · RA-2 replies to (1, 2) · reply → 2
         n1 {"n1":2,"n2":1}
         3.235 request from 2 · RA-2 defers (1, 2): ours (1, 1) goes first
         n2 {"n1":1,"n2":2,"n3":2}
         3.780 reply from 3
         n2 {"n1":1,"n2":3,"n3":2}
-        4.407 request from 1 · RA-2 lets (1, 1) pass · reply → 1
+        4.407 request from 1 · RA-2 replies to (1, 1) · reply → 1
         n1 {"n1":3,"n2":1,"n3":1}
         6.060 reply from 3
         n1 {"n1":4,"n2":3,"n3":2}
         8.969 reply from 2 · RA-3 has every reply to (1, 1) · ENTERS (fence 0.1)
         n1 {"n1":5,"n2":3,"n3":2}
-        13.969 release · LEAVES · RA-4 lets (1, 2) pass at last · reply → 2
+        13.969 release · LEAVES · RA-4 sends its deferred reply to (1, 2) · reply → 2
         n2 {"n1":5,"n2":4,"n3":2}
         17.699 reply from 1 · RA-3 has every reply to (1, 2) · ENTERS (fence 0.2)
         n2 {"n1":5,"n2":5,"n3":2}
@@ -89,11 +89,11 @@ fn the_world_receives_lost_messages_and_faults_are_events_of_their_node() {
         n2 {"n2":1}
         1.000 node 2 crashes
         world {"n1":1,"world":1}
-        1.000 message 1.2 to 3: lost on the way
+        1.000 message 1.2 to 3: lost by the network
         world {"n1":1,"world":2}
-        1.000 message 1.1 to 2: its receiver is down
+        1.000 message 1.1 to 2: the receiver is down
         n2 {"n2":2}
-        2.000 starts again (life 1)
+        2.000 restarts (incarnation 1)
         world {"n1":1,"world":3}
         2.000 cut 1 | 2,3,4
     "#]]

@@ -34,28 +34,28 @@ fn three_nodes_request_entry_at_once() {
         &MutexRun::of(3, 3, 1).scene(),
         100,
         expect![[r#"
-        ricart-agrawala · 3 nodes · seed 1
-           time  1          2          3
-          0.000  ●          │          │   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
-                 ┆          ●          │   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
-                 ┆          ┆          ●   acquire · RA-1 asks everyone with (1, 3) · request → 1,2
-          1.203  ├──request─┼─────────▶●   RA-2 lets (1, 1) pass · reply → 1
-          1.402  ┆          ├─request─▶●   RA-2 lets (1, 2) pass · reply → 2
-          2.378  ┆          ○◀─request─┤   RA-2 defers (1, 3): ours (1, 2) goes first
-          3.235  ○◀─request─┤          ┆   RA-2 defers (1, 2): ours (1, 1) goes first
-          4.407  ├─request─▶●          ┆   RA-2 lets (1, 1) pass · reply → 1
-          4.856  ○◀─────────┼──request─┤   RA-2 defers (1, 3): ours (1, 1) goes first
-          5.131  ┆          ○◀──reply──┤
-          5.765  ○◀─────────┼───reply──┤
-          8.824  ◙◀──reply──┤          ┆   RA-3 has every reply to (1, 1) · ENTERS (fence 0.1)
-         13.824  ●          ┆          ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
-         15.458  ├──reply──▶◙          ┆   RA-3 has every reply to (1, 2) · ENTERS (fence 0.2)
-         16.332  ├───reply──█─────────▶○
-         20.458  │          ●          ┆   release · LEAVES · RA-4 lets (1, 3) pass at last · reply → 3
-         25.382  │          ├──reply──▶◙   RA-3 has every reply to (1, 3) · ENTERS (fence 0.3)
-         30.382  │          │          ○   release · LEAVES
-        │ outside   ┆ waiting   █ inside   ● sends   ○ ◙ sends nothing   times in milliseconds
-    "#]],
+            ricart-agrawala · 3 nodes · seed 1
+               time  1          2          3
+              0.000  ●          │          │   acquire · RA-1 requests entry with (1, 1) · request → 2,3
+                     ┆          ●          │   acquire · RA-1 requests entry with (1, 2) · request → 1,3
+                     ┆          ┆          ●   acquire · RA-1 requests entry with (1, 3) · request → 1,2
+              1.203  ├──request─┼─────────▶●   RA-2 replies to (1, 1) · reply → 1
+              1.402  ┆          ├─request─▶●   RA-2 replies to (1, 2) · reply → 2
+              2.378  ┆          ○◀─request─┤   RA-2 defers (1, 3): ours (1, 2) goes first
+              3.235  ○◀─request─┤          ┆   RA-2 defers (1, 2): ours (1, 1) goes first
+              4.407  ├─request─▶●          ┆   RA-2 replies to (1, 1) · reply → 1
+              4.856  ○◀─────────┼──request─┤   RA-2 defers (1, 3): ours (1, 1) goes first
+              5.131  ┆          ○◀──reply──┤
+              5.765  ○◀─────────┼───reply──┤
+              8.824  ◙◀──reply──┤          ┆   RA-3 has every reply to (1, 1) · ENTERS (fence 0.1)
+             13.824  ●          ┆          ┆   release · LEAVES · RA-4 sends its deferred reply to (1, 2) · RA-4
+             15.458  ├──reply──▶◙          ┆   RA-3 has every reply to (1, 2) · ENTERS (fence 0.2)
+             16.332  ├───reply──█─────────▶○
+             20.458  │          ●          ┆   release · LEAVES · RA-4 sends its deferred reply to (1, 3)
+             25.382  │          ├──reply──▶◙   RA-3 has every reply to (1, 3) · ENTERS (fence 0.3)
+             30.382  │          │          ○   release · LEAVES
+            │ outside   ┆ waiting   █ inside   ● sends   ○ ◙ sends nothing   times in milliseconds
+        "#]],
     );
 }
 
@@ -65,29 +65,29 @@ fn on_a_narrow_terminal_texts_are_truncated() {
         &MutexRun::of(3, 3, 1).scene(),
         60,
         expect![[r#"
-        ricart-agrawala · 3 nodes · seed 1
-           time  1          2          3
-          0.000  ●          │          │   acquire · RA-1 asks ever…
-                 ┆          ●          │   acquire · RA-1 asks ever…
-                 ┆          ┆          ●   acquire · RA-1 asks ever…
-          1.203  ├──request─┼─────────▶●   RA-2 lets (1, 1) pass
-          1.402  ┆          ├─request─▶●   RA-2 lets (1, 2) pass
-          2.378  ┆          ○◀─request─┤   RA-2 defers (1, 3): ours…
-          3.235  ○◀─request─┤          ┆   RA-2 defers (1, 2): ours…
-          4.407  ├─request─▶●          ┆   RA-2 lets (1, 1) pass
-          4.856  ○◀─────────┼──request─┤   RA-2 defers (1, 3): ours…
-          5.131  ┆          ○◀──reply──┤
-          5.765  ○◀─────────┼───reply──┤
-          8.824  ◙◀──reply──┤          ┆   RA-3 · ENTERS (fence 0.1)
-         13.824  ●          ┆          ┆   release · LEAVES · RA-4 …
-         15.458  ├──reply──▶◙          ┆   RA-3 · ENTERS (fence 0.2)
-         16.332  ├───reply──█─────────▶○
-         20.458  │          ●          ┆   release · LEAVES · RA-4
-         25.382  │          ├──reply──▶◙   RA-3 · ENTERS (fence 0.3)
-         30.382  │          │          ○   release · LEAVES
-        │ outside   ┆ waiting   █ inside   ● sends
-        ○ ◙ sends nothing   times in milliseconds
-    "#]],
+            ricart-agrawala · 3 nodes · seed 1
+               time  1          2          3
+              0.000  ●          │          │   acquire · RA-1 requests …
+                     ┆          ●          │   acquire · RA-1 requests …
+                     ┆          ┆          ●   acquire · RA-1 requests …
+              1.203  ├──request─┼─────────▶●   RA-2 replies to (1, 1)
+              1.402  ┆          ├─request─▶●   RA-2 replies to (1, 2)
+              2.378  ┆          ○◀─request─┤   RA-2 defers (1, 3): ours…
+              3.235  ○◀─request─┤          ┆   RA-2 defers (1, 2): ours…
+              4.407  ├─request─▶●          ┆   RA-2 replies to (1, 1)
+              4.856  ○◀─────────┼──request─┤   RA-2 defers (1, 3): ours…
+              5.131  ┆          ○◀──reply──┤
+              5.765  ○◀─────────┼───reply──┤
+              8.824  ◙◀──reply──┤          ┆   RA-3 · ENTERS (fence 0.1)
+             13.824  ●          ┆          ┆   release · LEAVES · RA-4 …
+             15.458  ├──reply──▶◙          ┆   RA-3 · ENTERS (fence 0.2)
+             16.332  ├───reply──█─────────▶○
+             20.458  │          ●          ┆   release · LEAVES · RA-4
+             25.382  │          ├──reply──▶◙   RA-3 · ENTERS (fence 0.3)
+             30.382  │          │          ○   release · LEAVES
+            │ outside   ┆ waiting   █ inside   ● sends
+            ○ ◙ sends nothing   times in milliseconds
+        "#]],
     );
 }
 
@@ -100,25 +100,25 @@ fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
         expect![[r#"
             reliable · 3 nodes · seed 5
                time    1           2           3
-              0.000    ●           │           │   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
-                       ┆           ●           │   acquire · RA-1 asks everyone with (1, 2) · request → 1,3
-                       ┆           ┆           ●   acquire · RA-1 asks everyone with (1, 3) · request → 1,2
+              0.000    ●           │           │   acquire · RA-1 requests entry with (1, 1) · request → 2,3
+                       ┆           ●           │   acquire · RA-1 requests entry with (1, 2) · request → 1,3
+                       ┆           ┆           ●   acquire · RA-1 requests entry with (1, 3) · request → 1,2
               1.244    ●◀──request─┤           ┆   RA-2 defers (1, 2): ours (1, 1) goes first · ack → 2
-              2.202    ├──request──┼──────────▶●   RA-2 lets (1, 1) pass · reply → 1 · ack → 1
-              2.315    ●◀─request⇉─┤           ┆   RL-4 has had 0 from 2 · ack → 2
-              2.942    ├──request─▶●           ┆   RA-2 lets (1, 1) pass · reply → 1 · ack → 1
-              3.000    ┆           ‖           ┆   node 2 stands still
-              3.281    ┆           ├──request─▶●   RA-2 lets (1, 2) pass · reply → 2 · ack → 2
-                       ┆           ┊  ✗──reply─┤   reply → 2: lost on the way
+              2.202    ├──request──┼──────────▶●   RA-2 replies to (1, 1) · reply → 1 · ack → 1
+              2.315    ●◀─request⇉─┤           ┆   RL-4 has received 0 from 2 before · ack → 2
+              2.942    ├──request─▶●           ┆   RA-2 replies to (1, 1) · reply → 1 · ack → 1
+              3.000    ┆           ‖           ┆   node 2 is paused
+              3.281    ┆           ├──request─▶●   RA-2 replies to (1, 2) · reply → 2 · ack → 2
+                       ┆           ┊  ✗──reply─┤   reply → 2: lost by the network
               3.606    ○◀──────────┼────ack────┤   cancels timer {retransmit:3}
               4.249    ●◀──────────┼──request──┤   RA-2 defers (1, 3): ours (1, 1) goes first · ack → 3
               4.861    ○◀────ack───┤           ┆   cancels timer {retransmit:2}
               5.102    ●◀───reply──┤           ┆   ack → 2
               5.191    ○◀───ack⇉───┤           ┆
               5.775    ◘◀──────────┼───reply───┤   RA-3 has every reply to (1, 1) · ENTERS (fence 0.1) · ack → 3
-              7.000    █           ▸           ┆   node 2 goes on
+              7.000    █           ▸           ┆   node 2 resumes
                        █────ack───▶○           ┆   sets timer {retransmit:1} (15ms..20ms)
-                       █─request⇉─▶●           ┆   RL-4 has had 0 from 1 · ack → 1
+                       █─request⇉─▶●           ┆   RL-4 has received 0 from 1 before · ack → 1
                        █           ●◀──request─┤   RA-2 defers (1, 3): ours (1, 2) goes first · ack → 3
                        █────ack───▶○           ┆
                        █           ○◀────ack───┤   cancels timer {retransmit:3}
@@ -128,16 +128,16 @@ fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
               8.278    █────ack────┼──────────▶○
               9.410    ◙◀────ack───┤           ┆
              10.212    █           ├────ack───▶○   sets timer {retransmit:2} (15ms..20ms)
-             10.775    ●           ┆           ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
+             10.775    ●           ┆           ┆   release · LEAVES · RA-4 sends its deferred reply to (1, 2) · RA-4
              12.000 ┏╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  cut 1 | 2,3
-             15.036 ┃  ├──reply─✗  ┆           ┆   reply → 2: stopped by a cut
-             15.445 ┃  ├───reply───┼────────✗  ┆   reply → 3: stopped by a cut
+             15.036 ┃  ├──reply─✗  ┆           ┆   reply → 2: blocked by a cut
+             15.445 ┃  ├───reply───┼────────✗  ┆   reply → 3: blocked by a cut
              25.578 ┃  │           ┆           ●   timer {retransmit:2} · RL-2 sends 1 to 2 again
              27.493 ┃  │           ●◀──reply↻──┤   ack → 3
              30.398 ┃  ●           ┆           ┆   timer {retransmit:2} · RL-2 sends 1 to 2 again
-                    ┃  ├─reply↻─✗  ┆           ┆   reply↻ → 2: stopped by a cut
+                    ┃  ├─reply↻─✗  ┆           ┆   reply↻ → 2: blocked by a cut
              30.651 ┃  ●           ┆           ┆   timer {retransmit:3} · RL-2 sends 1 to 3 again
-                    ┃  ├───reply↻──┼────────✗  ┆   reply↻ → 3: stopped by a cut
+                    ┃  ├───reply↻──┼────────✗  ┆   reply↻ → 3: blocked by a cut
              31.827 ┃  │           ├────ack───▶○   cancels timer {retransmit:2}
              32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3
              60.000    │           ┆           ✗   node 3 crashes
@@ -145,10 +145,10 @@ fn losses_duplicates_a_partition_a_pause_a_crash_and_a_restart() {
              64.460    ├──reply↻──▶◘               RA-3 has every reply to (1, 2) · ENTERS (fence 0.2) · ack → 1
              66.233    ●           █               timer {retransmit:3} · RL-2 sends 1 to 3 again
              69.274    ○◀────ack───█               cancels timer {retransmit:2}
-             69.460    │           ●               release · LEAVES · RA-4 lets (1, 3) pass at last · reply → 3
-                       │           ├──reply─✗      reply → 3: lost on the way
-             69.461    ├───reply↻──┼────────✗      reply↻ → 3: its receiver is down
-             70.000    │           │           ◆   starts again (life 1)
+             69.460    │           ●               release · LEAVES · RA-4 sends its deferred reply to (1, 3) · reply → 3
+                       │           ├──reply─✗      reply → 3: lost by the network
+             69.461    ├───reply↻──┼────────✗      reply↻ → 3: the receiver is down
+             70.000    │           │           ◆   restarts (incarnation 1)
              89.064    │           ●           │   timer {retransmit:3} · RL-2 sends 1 to 3 again
                        │           ├──reply↻──▷│   reply↻ → 3 is in flight
                time    1           2           3
@@ -169,16 +169,16 @@ fn a_window_reports_lines_before_and_after_it() {
             … 34 earlier journal lines
                time    1          2          3
              10.212    █          ├╌╌╌ack╌╌╌▶○   sets timer {retransmit:2} (15ms..20ms)
-             10.775    ●          ┆          ┆   release · LEAVES · RA-4 lets (1, 2) pass at last · RA-4
+             10.775    ●          ┆          ┆   release · LEAVES · RA-4 · RA-4
              12.000 ┏╍╍│╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍┆╍  cut 1 | 2,3
-             15.036 ┃  ├─reply─✗  ┆          ┆   reply → 2: stopped by a cut
-             15.445 ┃  ├───reply──┼───────✗  ┆   reply → 3: stopped by a cut
+             15.036 ┃  ├─reply─✗  ┆          ┆   reply → 2: blocked by a cut
+             15.445 ┃  ├───reply──┼───────✗  ┆   reply → 3: blocked by a cut
              25.578 ┃  │          ┆          ●   timer {retransmit:2} · RL-2 sends 1 to 2 again
              27.493 ┃  │          ●◀──reply↻─┤   ack → 3
              30.398 ┃  ●          ┆          ┆   timer {retransmit:2} · RL-2 sends 1 to 2 again
-                    ┃  ├─reply↻✗  ┆          ┆   reply↻ → 2: stopped by a cut
+                    ┃  ├─reply↻✗  ┆          ┆   reply↻ → 2: blocked by a cut
              30.651 ┃  ●          ┆          ┆   timer {retransmit:3} · RL-2 sends 1 to 3 again
-                    ┃  ├──reply↻──┼───────✗  ┆   reply↻ → 3: stopped by a cut
+                    ┃  ├──reply↻──┼───────✗  ┆   reply↻ → 3: blocked by a cut
              31.827 ┃  │          ├───ack───▶○   cancels timer {retransmit:2}
              32.000 ┗╍╍│╍╍╍╍╍╍╍╍╍╍┆╍╍╍╍╍╍╍╍╍╍┆╍  end of cut 1 | 2,3
             … 10 later journal lines
@@ -219,11 +219,11 @@ fn messages_with_every_fate() {
               time  1            2            3
              0.000  ●            │            │   acquire · first → 2 · second → 3 · to itself → 1
              1.000  ├───first───▶○            │
-             2.000  ├───second───┼─────────✗  │   second → 3: its receiver is down
+             2.000  ├───second───┼─────────✗  │   second → 3: the receiver is down
              3.000  ○            │            │   to itself from 1
              4.000  ├───first⇉──▶◙            │   ENTERS
              5.000  ┆            ◘            │   ask · late → 1
-                    ┆            ■            │   node 2 is stopped
+                    ┆            ■            │   node 2 shuts down
                     ├─────ack────────────────▷│   ack → 3 is in flight
                     ┆◁────late───╴            │   late → 1 is in flight
             │ outside   ┆ waiting   █ inside   no line: down   ● ◘ sends   ○ ◙ sends nothing

@@ -211,13 +211,13 @@ fn a_terminal_shows_views() {
                time  1         2         3
               0.000 ═│═════════│═════════│═  view 1 of 1,2,3
               2.000  ◙         │         │   acquire · ENTERS
-             10.000  ‖         │         │   node 1 stands still
+             10.000  ‖         │         │   node 1 is paused
              40.000  ▒         ●         │   view 2 of 2,3 · VW-2 stops · report → 3
                      ▒         ░         ●   view 2 of 2,3 · VW-2 stops · report → 2
              42.000 ═▒═════════░═════════│═  view 2 of 2,3
                      ▒         ├─report─▶○   VW-3 begins
              45.000  ▒         ○◀─report─┤   VW-3 begins
-             50.000  ▸         │         │   node 1 goes on
+             50.000  ▸         │         │   node 1 resumes
                      ◙         │         │   timer tick · VW-1 freezes: its lease has expired
              51.000  ○         │         │   view 2 of 2,3 · VW-5 is out · LEAVES · VW-5 takes no part
             │ outside   █ inside   ┊ paused   ░ frozen   · not in the view

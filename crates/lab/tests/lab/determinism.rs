@@ -38,12 +38,12 @@ fn seeds_keep_their_meaning() {
     let hashes: Vec<_> = specs().iter().map(|spec| recorded(spec).0.trace_hash).collect();
     expect_test::expect![[r#"
         [
-            "eb25adf238ef18a2",
-            "fd92a8d26de85d89",
-            "0623fb5e589d4d05",
-            "325bef84168b6529",
-            "9203fab1c1258ed6",
-            "df9582b211d568a0",
+            "31ce740ef2152c25",
+            "27763f4e1b3a89e7",
+            "8678342bc1ec7d9b",
+            "cfd051cc32ae2f6e",
+            "d836269769485ccc",
+            "c93f983ae8e77a17",
         ]
     "#]]
     .assert_debug_eq(&hashes);

@@ -63,7 +63,7 @@ fn a_clean_run_is_not_flagged() {
 fn two_holders_are_caught() {
     let run = run().requests(0, 1).requests(2, 3).enters(4, 3, 1).enters(5, 1, 2).releases(6, 1).releases(7, 3);
     expect![[r#"
-        5ms exclusion: node 1 entered while node 3 was inside (since 0ms)
+        5ms exclusion: node 1 entered while node 3 was in the critical section (since 0ms)
     "#]]
     .assert_eq(&violations(&run));
 }
@@ -84,7 +84,7 @@ fn too_much_overtaking_is_caught_but_a_try_cannot_be_overtaken() {
         .releases(5, 4);
     let passed = passed.enters(6, 1, 3).releases(7, 1);
     expect![[r#"
-        4ms overtaking-bounded: node 4 is number 2 to go ahead of node 1, and at most 1 may (since 0ms)
+        4ms overtaking-bounded: node 4 made entry number 2 ahead of node 1; at most 1 may (since 0ms)
     "#]]
     .assert_eq(&violations(&passed));
     let tried =
@@ -97,7 +97,7 @@ fn too_much_overtaking_is_caught_but_a_try_cannot_be_overtaken() {
 fn only_the_first_violation_is_reported() {
     let run = run().requests(0, 1).requests(0, 2).requests(0, 3).enters(1, 2, 1).enters(2, 3, 2).enters(3, 1, 3);
     expect![[r#"
-        2ms exclusion: node 3 entered while node 2 was inside (since 0ms)
+        2ms exclusion: node 3 entered while node 2 was in the critical section (since 0ms)
     "#]]
     .assert_eq(&violations(&run));
 }
@@ -109,12 +109,12 @@ fn a_fence_that_decreases_or_repeats_is_caught() {
     };
     let back = entry(entry(entry(run(), 0, 3), 10, 7), 20, 6);
     expect![[r#"
-        21ms fences-grow: node 1 entered with fence 0.6, but 0.7 was given before (since 20ms)
+        21ms fences-grow: node 1 entered with fence 0.6, but an earlier entry had 0.7 (since 20ms)
     "#]]
     .assert_eq(&violations(&back));
     let equal = entry(entry(run(), 0, 3), 10, 3);
     expect![[r#"
-        11ms fences-grow: node 1 entered with fence 0.3, but 0.3 was given before (since 10ms)
+        11ms fences-grow: node 1 entered with fence 0.3, but an earlier entry had 0.3 (since 10ms)
     "#]]
     .assert_eq(&violations(&equal));
 }
@@ -122,7 +122,7 @@ fn a_fence_that_decreases_or_repeats_is_caught() {
 #[test]
 fn entering_without_a_request_is_caught() {
     expect![[r#"
-        3ms asked-first: node 2 entered without asking (since 3ms)
+        3ms asked-first: node 2 entered without a request (since 3ms)
     "#]]
     .assert_eq(&violations(&run().requests(0, 1).cancels(1, 1).enters(3, 2, 1).releases(4, 2)));
     // A request that was denied, cancelled or lost in a crash no longer counts.
@@ -141,7 +141,7 @@ fn entering_without_a_request_is_caught() {
         .enters(5, 2, 3)
         .releases(6, 2);
     expect![[r#"
-        2ms asked-first: node 1 entered without asking (since 2ms)
+        2ms asked-first: node 1 entered without a request (since 2ms)
     "#]]
     .assert_eq(&violations(&twice));
 }
@@ -157,7 +157,7 @@ fn violating_happened_before_order_is_caught() {
         .enters(7, 1, 2)
         .releases(8, 1);
     expect![[r#"
-        5ms happened-before-order: node 2 entered first, but node 1's request happened before node 2's (since 0ms)
+        5ms happened-before-order: node 2 entered first, but the request of node 1 happened before that of node 2 (since 0ms)
     "#]]
     .assert_eq(&violations(&run));
     assert_eq!(run.observer.out_of_order(), Some(1));
@@ -228,7 +228,7 @@ fn order_may_be_counted_without_being_promised_or_not_at_all() {
 fn an_unserved_request_is_caught() {
     let run = run().requests(0, 1).requests(3, 3).requests(2, 2).enters(5, 1, 1).releases(6, 1).starts(30, 4);
     expect![[r#"
-        30ms served: node 2 asked at 2ms and is not in at the end, and 1 more wait with it (since 2ms)
+        30ms served: node 2 requested entry at 2ms and has not entered by the end, and 1 more requests are waiting (since 2ms)
     "#]]
     .assert_eq(&violations(&run));
     let served = run.enters(31, 2, 2).releases(32, 2).enters(33, 3, 3).releases(34, 3);

@@ -25,10 +25,10 @@ fn over_a_coordinator(me: NodeId, group: Group) -> ByMutex<Central> {
 rules! { over_permissions, 3;
     bm_1_a_candidate_requests_the_lock_once(
         "1 campaign; 1 campaign; rest; 1 campaign; 1 resign; 2 resign", expect![[r#"
-            1 campaign: BM-1 requests the lock; knows no leader (epoch 1); RA-1 asks everyone with (1, 1); request → all
+            1 campaign: BM-1 requests the lock; knows no leader (epoch 1); RA-1 requests entry with (1, 1); request → all
             1 campaign: refused: the node already takes part in an election
-            2 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
-            3 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
+            2 receives request from 1: RA-2 replies to (1, 1); reply → 1
+            3 receives request from 1: RA-2 replies to (1, 1); reply → 1
             1 receives reply from 3: RA-3 has every reply to (1, 1); BM-3 holds the lock, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
             2 receives leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
             3 receives leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
@@ -38,10 +38,10 @@ rules! { over_permissions, 3;
         "#]]);
 
     bm_2_a_candidate_asks_the_leader_to_release_the_lock("1 campaign; rest | 2 campaign; rest", expect![[r#"
-        2 campaign: BM-2 asks 1 to release the lock; yield → 1; BM-1 requests the lock; knows no leader (epoch 2); RA-1 asks everyone with (2, 2); request → all
+        2 campaign: BM-2 asks 1 to release the lock; yield → 1; BM-1 requests the lock; knows no leader (epoch 2); RA-1 requests entry with (2, 2); request → all
         1 receives yield from 2: BM-5 releases the lock: 2 wants an election; no longer knows a leader (epoch 1 has ended)
-        1 receives request from 2: RA-2 lets (2, 2) pass; reply → 2
-        3 receives request from 2: RA-2 lets (2, 2) pass; reply → 2
+        1 receives request from 2: RA-2 replies to (2, 2); reply → 2
+        3 receives request from 2: RA-2 replies to (2, 2); reply → 2
         2 receives reply from 3: RA-3 has every reply to (2, 2); BM-3 holds the lock, and leads in epoch 2; leads → all; LEADER IS 2 (epoch 2)
         1 receives leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
         3 receives leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)
@@ -54,11 +54,11 @@ rules! { over_permissions, 3;
     bm_4_a_waiting_candidate_cancels_when_another_node_leads(
         "1 campaign; 2 campaign; 1 > 2; 1 > 3 | 2 > 1; 2 > 3; 2 > 1; 3 > 1; 1 > 2; 1 > 3; rest", expect![[r#"
             1 receives request from 2: RA-2 defers (1, 2): ours (1, 1) goes first
-            3 receives request from 2: RA-2 lets (1, 2) pass; reply → 2
+            3 receives request from 2: RA-2 replies to (1, 2); reply → 2
             1 receives reply from 3: RA-3 has every reply to (1, 1); BM-3 holds the lock, and leads in epoch 1; leads → all; LEADER IS 1 (epoch 1)
             2 receives leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
             3 receives leads from 1: BM-4 follows 1; LEADER IS 1 (epoch 1)
-            2 receives reply from 3: RA-3 ignores a reply to (1, 2), which nobody waits with
+            2 receives reply from 3: RA-3 ignores a reply to (1, 2): that request does not wait
         "#]]);
 
     /// The announcement of epoch 1 arrives after that of epoch 2.
@@ -74,9 +74,9 @@ rules! { over_permissions, 3;
     bm_5_a_leader_yields_only_in_the_epoch_that_the_message_names(
         "1 campaign; rest; 2 campaign; 3 campaign; 2 > 1 | 3 > 1; rest", expect![[r#"
             1 receives yield from 3: BM-5 no longer leads in epoch 1
-            1 receives request from 2: RA-2 lets (2, 2) pass; reply → 2
-            3 receives request from 2: RA-2 lets (2, 2) pass; reply → 2
-            1 receives request from 3: RA-2 lets (2, 3) pass; reply → 3
+            1 receives request from 2: RA-2 replies to (2, 2); reply → 2
+            3 receives request from 2: RA-2 replies to (2, 2); reply → 2
+            1 receives request from 3: RA-2 replies to (2, 3); reply → 3
             2 receives request from 3: RA-2 defers (2, 3): ours (2, 2) goes first
             2 receives reply from 3: RA-3 has every reply to (2, 2); BM-3 holds the lock, and leads in epoch 2; leads → all; LEADER IS 2 (epoch 2)
             1 receives leads from 2: BM-4 follows 2; LEADER IS 2 (epoch 2)

@@ -20,7 +20,7 @@ rules! { make::<ChangRoberts>, 3;
         1 acquire: refused: a request is already pending
         2 receives election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
         3 receives election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 1
-        1 receives election from 3: CR-4 its rank has been all the way round: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+        1 receives election from 3: CR-4 its rank came all the way around: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
         2 receives elected from 1: CI-6 learns that 1 has won
         3 receives elected from 1: CI-6 learns that 1 has won
         2 acquire: EX-1 waits for the end of round 1
@@ -30,10 +30,10 @@ rules! { make::<ChangRoberts>, 3;
     ex_2_idle_nodes_rank_lowest("1 acquire; 2 acquire; rest", expect![[r#"
         1 acquire: EX-1 is a candidate in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
         2 acquire: EX-1 is a candidate in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
-        2 receives election from 1: CR-3 drops 1: a greater one is under way
+        2 receives election from 1: CR-3 drops 1: a greater rank was sent
         3 receives election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
         1 receives election from 3: CR-2 passes 2 on; election → 2
-        2 receives election from 1: CR-4 its rank has been all the way round: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+        2 receives election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
         1 receives elected from 2: CI-6 learns that 2 has won
         3 receives elected from 2: CI-6 learns that 2 has won
     "#]]);
@@ -45,16 +45,16 @@ rules! { make::<ChangRoberts>, 3;
             1 receives election from 3: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
             1 acquire: EX-1 waits for the end of round 1
             2 receives election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3
-            3 receives election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+            3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
             1 receives elected from 3: CI-6 learns that 3 has won
             2 receives elected from 3: CI-6 learns that 3 has won
             3 release: LEAVES; EX-5 ends round 1; over → all
             3 acquire: EX-1 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
             1 receives over from 3: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
-            1 receives election from 3: CR-3 drops 3: a greater one is under way
+            1 receives election from 3: CR-3 drops 3: a greater rank was sent
             2 receives election from 1: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
             3 receives election from 2: CR-2 passes 1 on; election → 1
-            1 receives election from 3: CR-4 its rank has been all the way round: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
+            1 receives election from 3: CR-4 its rank came all the way around: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
             2 receives elected from 1: CI-6 learns that 1 has won
             3 receives elected from 1: CI-6 learns that 1 has won
         "#]]);
@@ -67,7 +67,7 @@ rules! { make::<ChangRoberts>, 3;
              3 acquire: EX-1 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
              1 receives election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
              2 receives election from 1: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 3
-             3 receives election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
+             3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
              2 receives elected from 3: CI-6 learns that 3 has won
              3 receives elected from 1: EX-3 drops a message of 1 from round 1
          "#]]);
@@ -77,13 +77,13 @@ rules! { make::<ChangRoberts>, 3;
             1 cancel: EX-7 cancels its request; cancelled
             2 acquire: EX-1 waits for the end of round 1
             3 receives election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 1
-            1 receives election from 3: CR-4 its rank has been all the way round: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1, but its request was cancelled; over → all
+            1 receives election from 3: CR-4 its rank came all the way around: it has won; CI-5 announces 1 in epoch 1; elected → all; EX-4 has won round 1, but its request was cancelled; over → all
             2 receives elected from 1: CI-6 learns that 1 has won
             3 receives elected from 1: CI-6 learns that 1 has won
             2 receives over from 1: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             3 receives election from 2: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
             1 receives election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 2
-            2 receives election from 1: CR-4 its rank has been all the way round: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
+            2 receives election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
             1 receives elected from 2: CI-6 learns that 2 has won
             3 receives elected from 2: CI-6 learns that 2 has won
         "#]]);
@@ -99,17 +99,17 @@ rules! { make::<ChangRoberts>, 3;
             1 release: LEAVES; EX-5 ends round 1; over → all
             2 receives over from 1: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             3 receives over from 1: EX-6 is a candidate in round 2; CI-1 begins epoch 1; CR-1 sends its rank on; election → 1
-            3 receives election from 2: CR-3 drops 2: a greater one is under way
+            3 receives election from 2: CR-3 drops 2: a greater rank was sent
             1 receives election from 3: EX-2 takes part in round 2; CI-2 takes part in epoch 1; CR-2 passes 3 on; election → 2
             2 receives election from 1: CR-2 passes 3 on; election → 3
-            3 receives election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
+            3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 2; ENTERS (fence 0.2)
             1 receives elected from 3: CI-6 learns that 3 has won
             2 receives elected from 3: CI-6 learns that 3 has won
             3 release: LEAVES; EX-5 ends round 2; over → all
             2 receives over from 3: EX-6 is a candidate in round 3; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             3 receives election from 2: EX-2 takes part in round 3; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
             1 receives election from 3: EX-2 takes part in round 3; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 2
-            2 receives election from 1: CR-4 its rank has been all the way round: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 3; ENTERS (fence 0.3)
+            2 receives election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 3; ENTERS (fence 0.3)
             1 receives elected from 2: CI-6 learns that 2 has won
             3 receives elected from 2: CI-6 learns that 2 has won
         "#]]);
@@ -124,9 +124,9 @@ rules! { make::<ChangRoberts>, 3;
     ex_8_a_try_is_denied_during_a_round_or_if_it_loses_its_own("1 try; 3 acquire | rest; 1 try", expect![[r#"
         2 receives election from 1: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 1 on; election → 3
         1 receives election from 3: CR-2 passes 3 on; election → 2
-        3 receives election from 2: CR-3 drops 1: a greater one is under way
+        3 receives election from 2: CR-3 drops 1: a greater rank was sent
         2 receives election from 1: CR-2 passes 3 on; election → 3
-        3 receives election from 2: CR-4 its rank has been all the way round: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+        3 receives election from 2: CR-4 its rank came all the way around: it has won; CI-5 announces 3 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
         1 receives elected from 3: CI-6 learns that 3 has won; EX-8 another node goes first; denied
         2 receives elected from 3: CI-6 learns that 3 has won
         1 try: EX-8 round 1 is in progress; denied
@@ -137,10 +137,10 @@ rules! { make::<ChangRoberts>, 3;
         "2 try; 1 try; 1 > 2; 2 > 3; 3 > 1; 1 > 2; 2 release; 2 > 1 last; rest", expect![[r#"
             2 try: EX-1 is a candidate in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 3
             1 try: EX-1 is a candidate in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
-            2 receives election from 1: CR-3 drops 1: a greater one is under way
+            2 receives election from 1: CR-3 drops 1: a greater rank was sent
             3 receives election from 2: EX-2 takes part in round 1; CI-2 takes part in epoch 1; CR-2 passes 2 on; election → 1
             1 receives election from 3: CR-2 passes 2 on; election → 2
-            2 receives election from 1: CR-4 its rank has been all the way round: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
+            2 receives election from 1: CR-4 its rank came all the way around: it has won; CI-5 announces 2 in epoch 1; elected → all; EX-4 has won round 1; ENTERS (fence 0.1)
             2 release: LEAVES; EX-5 ends round 1; over → all
             1 receives over from 2: EX-8 another node goes first; denied
             1 receives elected from 2: EX-3 drops a message of 2 from round 1
