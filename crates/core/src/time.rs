@@ -1,6 +1,6 @@
-//! Time as an argument: instants on some clock, durations, and the spans of timers.
+//! Instants, durations, and the spans in which timers fire.
 //!
-//! Nothing here can read a clock. The driver passes the time.
+//! This module reads no clock. Drivers pass the current time to every step.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -25,7 +25,7 @@ impl Time {
         Self::NEVER
     }
 
-    /// Whether it is [`Time::NEVER`].
+    /// Returns whether this is [`Time::NEVER`].
     pub const fn is_never(&self) -> bool {
         self.0 == Self::NEVER.0
     }
@@ -49,21 +49,21 @@ impl Time {
 
 impl Add<Duration> for Time {
     type Output = Self;
-    fn add(self, length: Duration) -> Self {
-        Self(self.0.saturating_add_unsigned(length.0))
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add_unsigned(duration.0))
     }
 }
 
 impl AddAssign<Duration> for Time {
-    fn add_assign(&mut self, length: Duration) {
-        *self = *self + length;
+    fn add_assign(&mut self, duration: Duration) {
+        *self = *self + duration;
     }
 }
 
 impl Sub<Duration> for Time {
     type Output = Self;
-    fn sub(self, length: Duration) -> Self {
-        Self(self.0.saturating_sub_unsigned(length.0))
+    fn sub(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub_unsigned(duration.0))
     }
 }
 
@@ -124,7 +124,8 @@ impl Add for Duration {
     }
 }
 
-/// Printed in the largest unit that keeps it exact to three decimal places: `1.5ms`, `250µs`, `2s`.
+/// Prints the duration in the largest unit that is not longer than it, with at most three decimal
+/// places: `1.5ms`, `250µs`, `2s`. Further digits are cut off.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name) = match self.0 {
@@ -146,10 +147,10 @@ impl fmt::Display for Duration {
     }
 }
 
-/// When a timer may fire: no earlier and no later than these durations from now.
+/// The range in which a timer fires, as durations from the step that sets it.
 ///
-/// This is the only nondeterminism of the core. The simulator draws from the span by its seed, the
-/// checker tries both ends, and a real node draws at random.
+/// This is the only nondeterminism of the core. The simulator picks a duration with its seeded
+/// random generator, the checker tries both ends, and a real node picks one at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Span {
@@ -160,13 +161,13 @@ pub struct Span {
 
 impl Span {
     /// A span of exactly this duration.
-    pub const fn exactly(length: Duration) -> Self {
-        Self { earliest: length, latest: length }
+    pub const fn exactly(duration: Duration) -> Self {
+        Self { earliest: duration, latest: duration }
     }
 
     /// The span between two durations, in either order.
-    pub fn between(one: Duration, other: Duration) -> Self {
-        Self { earliest: one.min(other), latest: one.max(other) }
+    pub fn between(a: Duration, b: Duration) -> Self {
+        Self { earliest: a.min(b), latest: a.max(b) }
     }
 }
 
@@ -186,7 +187,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn lengths_print_in_the_unit_that_fits() {
+    fn durations_print_in_the_largest_unit_that_fits() {
         let printed = [0, 7, 1_500, 250_000, 1_500_000, 2_000_000_000].map(|n| Duration::from_nanos(n).to_string());
         assert_eq!(printed, ["0ms", "7ns", "1.5µs", "250µs", "1.5ms", "2s"]);
     }
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn since_a_later_instant_is_zero() {
+    fn the_time_since_a_later_instant_is_zero() {
         assert_eq!(Time::ZERO.since(Time::from_nanos(5)), Duration::ZERO);
     }
 

@@ -126,9 +126,8 @@ pub struct Step {
 /// The input that caused a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The node starts; `again` if it restarts.
     Start {
-        again: bool,
+        is_restart: bool,
     },
     Command,
     /// A message, with the index of its arrow unless its other end is not shown.
@@ -169,9 +168,9 @@ pub struct Arrow {
     /// Its label, if the kind alone is not enough.
     pub label: Option<String>,
     pub class: Class,
-    /// Whether it retransmits an earlier parcel.
-    pub again: bool,
-    pub copy: bool,
+    pub is_retransmission: bool,
+    /// Whether the network duplicated the message, and this arrow is not its first copy.
+    pub is_duplicate: bool,
     /// Its body, shortened if it is long.
     pub body: String,
     /// The view it reports to, if it is a member's report on earlier views.
@@ -194,13 +193,16 @@ impl Arrow {
 /// Start of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
+    /// Index of the step that sends the message.
     Step(usize),
-    Before,
+    /// The message was sent before the window.
+    BeforeWindow,
 }
 
 /// End of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
+    /// Index of the step that receives the message.
     Step(usize),
     Lost {
         why: Loss,

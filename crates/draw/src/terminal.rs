@@ -81,8 +81,8 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     }
     match open.len().saturating_sub(MAX_OPEN) {
         0 => {}
-        1 => page.remark(TextStyle::Faint, "1 more message is in flight."),
-        more => page.remark(TextStyle::Faint, &format!("{more} more messages are in flight.")),
+        1 => page.write_line(TextStyle::Faint, "1 more message is in flight."),
+        more => page.write_line(TextStyle::Faint, &format!("{more} more messages are in flight.")),
     }
     if items.len() > LONG {
         page.nodes(scene);
@@ -109,9 +109,9 @@ impl Page<'_> {
         let nodes = counted(heading.nodes as u64, "node");
         let parts = [heading.algorithm.as_str(), &nodes, &heading.detail].into_iter();
         let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
-        self.remark(TextStyle::Heading, &parts.join(" · "));
+        self.write_line(TextStyle::Heading, &parts.join(" · "));
         if scene.omitted.before > 0 {
-            self.remark(TextStyle::Faint, &format!("… {}", counted(scene.omitted.before, "earlier journal line")));
+            self.write_line(TextStyle::Faint, &format!("… {}", counted(scene.omitted.before, "earlier journal line")));
         }
         self.nodes(scene);
     }
@@ -157,9 +157,10 @@ impl Page<'_> {
         line
     }
 
-    fn remark(&mut self, ink: TextStyle, text: &str) {
+    /// Writes a line of text, truncated to the width of the page.
+    fn write_line(&mut self, style: TextStyle, text: &str) {
         let text = fit(text, self.layout.limit.unwrap_or(usize::MAX));
-        let text = (self.paint)(ink, &isolated(&text));
+        let text = (self.paint)(style, &isolated(&text));
         self.end(&text);
     }
 

@@ -58,9 +58,9 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// Returns the first `most` characters of a text, followed by `…` if it is longer.
-pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
+/// Returns the first `max_chars` characters of a text, followed by `…` if it is longer.
+pub(crate) fn shortened(text: &str, max_chars: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
         None => Cow::Borrowed(text),
     }

@@ -6,7 +6,7 @@ use crate::durable::{Ballot, Checkpoint, Durable, Write};
 use crate::log::Log;
 use crate::members::{Change, Configuration, id, node};
 use crate::message::{Entry, Message, Round};
-use crate::order::ordered_writes;
+use crate::write_order::ordered_writes;
 use bytes::Bytes;
 use quorate_core::{Effects, NodeId, Protocol};
 use raft::eraftpb::{ConfChangeV2, Message as RaftMessage, MessageType, Snapshot};
@@ -144,8 +144,9 @@ impl Engine {
             self.node.mut_store().append(&entries);
         }
         let entries = entries.iter().map(Entry::of).collect();
-        let (writes, rest) = ordered_writes(self.unsaved.take(), self.saved_ballot.commit, installed.clone(), entries);
-        self.unsaved = rest;
+        let (writes, deferred) =
+            ordered_writes(self.unsaved.take(), self.saved_ballot.commit, installed.clone(), entries);
+        self.unsaved = deferred;
         for write in writes {
             if let Write::Ballot(ballot) = &write {
                 let is_vote = (ballot.term, ballot.vote) != (self.saved_ballot.term, self.saved_ballot.vote);

@@ -20,7 +20,6 @@ pub mod machine;
 pub mod members;
 pub mod membership;
 pub mod message;
-mod order;
 mod pieces;
 pub mod profile;
 mod reads;
@@ -31,6 +30,7 @@ pub mod settings;
 mod show;
 pub mod version;
 pub mod wire;
+mod write_order;
 
 pub use command::{Audit, Command, Event, Proposal, Refusal, Restoration, Ticket};
 pub use durable::{Durable, Write};

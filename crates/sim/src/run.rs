@@ -63,7 +63,7 @@ where
         if limits.until.is_some_and(is_past_limit) || world.events() >= limits.events {
             return Ending::Stopped;
         }
-        if done_at.is_none() && world.is_left_to_timers() && world.time().since(notified_at) > limits.patience {
+        if done_at.is_none() && world.has_only_timers_left() && world.time().since(notified_at) > limits.patience {
             return Ending::Stuck;
         }
         if !world.advance() {

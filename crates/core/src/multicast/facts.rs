@@ -67,7 +67,7 @@ impl ExpectedCost {
         let (others, spread) = (Self::others(plan), Self::spread(plan));
         let book = match plan.sequencing {
             Sequencing::ToAll => Self { slowest_of_sequencer: 1, ..Self::uniform(spread + others, 2) },
-            Sequencing::Via => {
+            Sequencing::ThroughSequencer => {
                 // The sender already has its message when it arrives from the sequencer, and does
                 // not relay it.
                 let passed_on = if plan.relay { others * others.saturating_sub(1) } else { 0 };

@@ -216,9 +216,9 @@ mod tests {
     fn messages_of_other_views_and_non_members_are_not_received() {
         let (mut queue, id) = queue();
         let later = MessageId { view: crate::group::Epoch(2), ..id(1) };
-        let stranger = MessageId { sender: NodeId::from_index(7), ..id(1) };
+        let nonmember = MessageId { sender: NodeId::from_index(7), ..id(1) };
         let other = MessageId { group: GroupId(3), ..id(1) };
-        for id in [later, stranger, other, id(0)] {
+        for id in [later, nonmember, other, id(0)] {
             assert!(!queue.receive(id, Causes::none(), Payload::from("x")), "{id}");
         }
         assert_eq!(queue.queue().collect::<Vec<_>>(), []);

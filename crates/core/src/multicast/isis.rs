@@ -292,7 +292,7 @@ impl<I: PartialOrdering> Ordering for Isis<I> {
         self.inner.forget(id);
     }
 
-    fn notes(&self) -> OrderReport {
+    fn report(&self) -> OrderReport {
         OrderReport::Priorities(Priorities { states: self.states.clone(), inner: () })
     }
 
@@ -323,7 +323,7 @@ impl<I: PartialOrdering> Ordering for Isis<I> {
 
 /// Returns the agreed priority of a message, if any survivor knows it.
 fn agreed(survey: &Survey, id: MessageId) -> Option<Priority> {
-    survey.notes.values().filter_map(OrderReport::priorities).find_map(|known| match known.states.get(&id) {
+    survey.order_reports.values().filter_map(OrderReport::priorities).find_map(|known| match known.states.get(&id) {
         Some(PriorityState::Agreed(priority)) => Some(*priority),
         Some(PriorityState::Proposed(_)) | None => None,
     })

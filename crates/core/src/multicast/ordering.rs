@@ -74,8 +74,8 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
     /// Forgets a message that was delivered, and that all members hold with its position.
     fn forget(&mut self, _id: MessageId) {}
 
-    /// Returns this member's knowledge of positions, for its report.
-    fn notes(&self) -> OrderReport {
+    /// Returns this member's knowledge of positions, which becomes part of its report.
+    fn report(&self) -> OrderReport {
         OrderReport::Nothing
     }
 
@@ -175,7 +175,7 @@ pub struct Survey {
     /// For each sender, the number of its messages that all members hold, as far as any survivor
     /// knows.
     pub floor: BTreeMap<NodeId, u64>,
-    pub notes: BTreeMap<NodeId, OrderReport>,
+    pub order_reports: BTreeMap<NodeId, OrderReport>,
 }
 
 impl Survey {

@@ -53,7 +53,8 @@ pub enum Sequencing {
     #[default]
     ToAll,
     /// The sender sends it to the sequencer, which sends it to all members with its position.
-    Via,
+    #[cfg_attr(feature = "serde", serde(rename = "via"))]
+    ThroughSequencer,
 }
 
 impl Plan {

@@ -182,7 +182,7 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
             inner: I::begin(plan, me, members),
             me,
             sequencer: members.first().unwrap_or(me),
-            via_sequencer: plan.sequencing == Sequencing::Via,
+            via_sequencer: plan.sequencing == Sequencing::ThroughSequencer,
             positions: BTreeMap::new(),
             numbers: BTreeMap::new(),
             assigned: 0,
@@ -246,13 +246,13 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
         self.inner.forget(id);
     }
 
-    fn notes(&self) -> OrderReport {
+    fn report(&self) -> OrderReport {
         OrderReport::Positions(Positions { positions: self.positions.clone(), delivered: self.delivered, inner: () })
     }
 
     /// SQ-6.
     fn settle(&self, survey: &Survey) -> Vec<MessageId> {
-        let known = || survey.notes.values().filter_map(OrderReport::positions);
+        let known = || survey.order_reports.values().filter_map(OrderReport::positions);
         let positions: BTreeMap<_, _> = known().flat_map(|known| &known.positions).collect();
         let delivered = known().map(|known| known.delivered).max().unwrap_or(0);
         let mut last = delivered;

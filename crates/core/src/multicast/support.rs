@@ -51,16 +51,16 @@ pub(super) fn assert_all_deliver(trace: &str, nodes: usize, expected: &[&str]) {
     }
 }
 
-/// Lets three members send each other many messages in small windows, and asserts that they hold
-/// none of them in the end, and know no positions, as `known` counts them. Returns the trace.
+/// Lets three members multicast many messages with small windows. Asserts that in the end they hold
+/// no messages and know no positions, as counted by `known`. Returns the trace.
 pub(super) fn assert_forgets<O: Ordering>(known: fn(&OrderReport) -> Option<usize>) -> String {
     let mut script_group = script_group::<O>(&Plan { window: Window { messages: 2, bytes: 100 }, ..group(3) });
     for _ in 0..20 {
         script_group.run("1 send; 2 send; 3 send; rest");
     }
     for node in &script_group.nodes {
-        let left = node.report().begun.map(|begun| (begun.held.len(), known(&begun.notes)));
-        assert_eq!(left, Some((0, Some(0))));
+        let remaining = node.report().begun.map(|begun| (begun.held.len(), known(&begun.order_report)));
+        assert_eq!(remaining, Some((0, Some(0))));
     }
     assert_eq!(delivered_by(&script_group.trace, 1).len(), 60);
     script_group.trace
@@ -100,7 +100,7 @@ pub(super) fn queue(nodes: usize) -> HoldBack {
     HoldBack::new(GroupId::ONLY, View::FIRST, Group::of_size(nodes))
 }
 
-pub(super) fn bare<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Causes); N] {
+pub(super) fn without_causes<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Causes); N] {
     ids.map(|(sender, number)| (id(sender, number), Causes::none()))
 }
 
@@ -109,25 +109,25 @@ pub(super) fn bare<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Cause
 pub(super) fn survey(
     held: impl IntoIterator<Item = (MessageId, Causes)>,
     floor: [u64; 3],
-    notes: impl IntoIterator<Item = (usize, OrderReport)>,
+    order_reports: impl IntoIterator<Item = (usize, OrderReport)>,
 ) -> Survey {
     Survey {
         held: held.into_iter().collect(),
         floor: (1..).map(node).zip(floor).collect(),
-        notes: notes.into_iter().map(|(number, notes)| (node(number), notes)).collect(),
+        order_reports: order_reports.into_iter().map(|(number, report)| (node(number), report)).collect(),
     }
 }
 
 /// Returns how an ordering in a group of three settles this survey.
 pub(super) fn settle<O: Ordering>(survey: &Survey) -> Vec<MessageId> {
-    third::<O>().settle(survey)
+    third_member::<O>().settle(survey)
 }
 
 /// Returns the part of a settled order that an ordering in a group of three keeps.
 pub(super) fn prune<O: Ordering>(settled: impl Into<Vec<MessageId>>, survey: &Survey) -> Vec<MessageId> {
-    third::<O>().prune(settled.into(), survey)
+    third_member::<O>().prune(settled.into(), survey)
 }
 
-fn third<O: Ordering>() -> O {
+fn third_member<O: Ordering>() -> O {
     O::begin(&group(3), node(3), &group(3).members)
 }

@@ -118,8 +118,8 @@ pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: 
     match holdings {
         _ if serializer.is_human_readable() => holdings.serialize(serializer),
         None => serializer.serialize_unit_variant(NAME, 0, "none"),
-        Some(Holdings { view, held, floor, notes }) => {
-            let number = match notes {
+        Some(Holdings { view, held, floor, order_report }) => {
+            let number = match order_report {
                 OrderReport::Nothing => 1,
                 OrderReport::Positions(_) => 2,
                 OrderReport::Priorities(_) => 3,
@@ -136,7 +136,7 @@ pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: 
                 fields.serialize_field(&held.keys().map(|id| (id, ())).collect::<Vec<_>>())?;
             }
             fields.serialize_field(floor)?;
-            fields.serialize_field(notes)?;
+            fields.serialize_field(order_report)?;
             fields.end()
         }
     }
@@ -175,8 +175,8 @@ struct HeldForm<T> {
 }
 
 impl<T: Into<Causes>> HeldForm<T> {
-    fn with(self, notes: OrderReport) -> Holdings {
+    fn with(self, order_report: OrderReport) -> Holdings {
         let held = self.held.into_iter().map(|(id, tag)| (id, tag.into())).collect();
-        Holdings { view: self.view, held, floor: self.floor, notes }
+        Holdings { view: self.view, held, floor: self.floor, order_report }
     }
 }

@@ -53,6 +53,6 @@ where
 }
 
 /// Builds a group of two nodes, and a third node that treats itself as a member.
-pub(crate) fn with_a_stranger<P>(make: impl Fn(NodeId, Group) -> P) -> impl Fn(NodeId, Group) -> P {
+pub(crate) fn with_a_nonmember<P>(make: impl Fn(NodeId, Group) -> P) -> impl Fn(NodeId, Group) -> P {
     move |me, all| make(me, if me.number() == 3 { all } else { Group::of_size(2) })
 }

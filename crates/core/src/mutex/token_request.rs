@@ -196,8 +196,8 @@ impl TokenRequest {
     fn on_request(&mut self, from: NodeId, received: Asked, out: &mut Effects<'_, Self>) {
         let known = self.asked.get(&from).is_some_and(|known| known.number >= received.number);
         let answered = self.slot.label().is_some_and(|answered| answered.get(from) >= received.number.0);
-        let stranger = from == self.config.me || !self.config.group.contains(from);
-        if known || answered || stranger {
+        let nonmember = from == self.config.me || !self.config.group.contains(from);
+        if known || answered || nonmember {
             return out.note("TQ-2", format_args!("ignores request {} of {from}", received.number));
         }
         out.note("TQ-2", format_args!("stores request {} of {from}", received.number));

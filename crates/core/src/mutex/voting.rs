@@ -77,11 +77,10 @@ fn unit(bounds: Bounds) -> Duration {
     bounds.round_trip().max(LEAST_WAIT)
 }
 
-/// The order in which a node requests votes.
+/// Whether a node requests all votes at once or one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Asks {
-    /// All votes at once.
-    All,
+pub enum RequestMode {
+    AllAtOnce,
     /// One vote after the other. All nodes use the same order, so that competing requests meet at
     /// the first replicas.
     Sequential,
@@ -106,9 +105,9 @@ struct Config {
     resource: String,
     /// The voter of each replica.
     hosts: Vec<NodeId>,
-    /// The number of votes that admit.
+    /// The number of votes that suffice to enter.
     needed: usize,
-    asks: Asks,
+    request_mode: RequestMode,
     /// The unit of waiting times.
     answer: Duration,
 }
@@ -198,22 +197,52 @@ impl Protocol for Voting {
 
 impl Voting {
     /// An idle node of this group, for the default resource.
-    pub fn new(me: NodeId, group: Group, asks: Asks, bounds: Bounds) -> Self {
+    pub fn new(me: NodeId, group: Group, request_mode: RequestMode, bounds: Bounds) -> Self {
         let needed = group.majority();
-        Self::with_votes(me, group, RESOURCE, needed, asks, bounds)
+        Self::with_votes(me, group, RESOURCE, needed, request_mode, bounds)
     }
 
     /// An idle node of this group, which enters with `needed` votes for the replicas of this
     /// resource. The caller must ensure that `needed` is more than half.
-    pub fn with_votes(me: NodeId, group: Group, resource: &str, needed: usize, asks: Asks, bounds: Bounds) -> Self {
+    pub fn with_votes(
+        me: NodeId,
+        group: Group,
+        resource: &str,
+        needed: usize,
+        request_mode: RequestMode,
+        bounds: Bounds,
+    ) -> Self {
         let hosts = placement(resource, &group);
-        Self::with_config(Config { me, group, resource: resource.into(), hosts, needed, asks, answer: unit(bounds) })
+        Self::with_config(Config {
+            me,
+            group,
+            resource: resource.into(),
+            hosts,
+            needed,
+            request_mode,
+            answer: unit(bounds),
+        })
     }
 
     /// An idle node of this group with an explicit voter for each replica. In its next view it uses
     /// the replicas of the default resource.
-    pub fn with_hosts(me: NodeId, group: Group, hosts: Vec<NodeId>, needed: usize, asks: Asks, bounds: Bounds) -> Self {
-        Self::with_config(Config { me, group, resource: RESOURCE.into(), hosts, needed, asks, answer: unit(bounds) })
+    pub fn with_hosts(
+        me: NodeId,
+        group: Group,
+        hosts: Vec<NodeId>,
+        needed: usize,
+        request_mode: RequestMode,
+        bounds: Bounds,
+    ) -> Self {
+        Self::with_config(Config {
+            me,
+            group,
+            resource: RESOURCE.into(),
+            hosts,
+            needed,
+            request_mode,
+            answer: unit(bounds),
+        })
     }
 
     fn with_config(config: Config) -> Self {
@@ -280,9 +309,9 @@ impl Voting {
             rule,
             format_args!("requests {} of {} votes with {stamp}", self.config.needed, self.config.hosts.len()),
         );
-        match self.config.asks {
-            Asks::All => self.ask_all(out),
-            Asks::Sequential => self.evaluate(out),
+        match self.config.request_mode {
+            RequestMode::AllAtOnce => self.ask_all(out),
+            RequestMode::Sequential => self.evaluate(out),
         }
     }
 
@@ -368,7 +397,7 @@ impl Voting {
     /// VO-1. In the sequential form, requests the next vote when the last one is answered.
     fn ask_next(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, .. }) = &self.phase else { return };
-        if self.config.asks == Asks::Sequential
+        if self.config.request_mode == RequestMode::Sequential
             && bid.count(Answer::Pending) == 0
             && let Some(index) = bid.voters.iter().position(|voter| voter.answer == Answer::NotAsked)
         {

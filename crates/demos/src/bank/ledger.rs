@@ -87,7 +87,7 @@ impl Observer<Command, Event> for Ledger {
             Change::Leaves => self.writes(time, node),
             // A teller that crashes or is removed has not written: the customer keeps the money.
             Change::Crashes | Change::Loses => drop(self.open.remove(&node)),
-            Change::Asks(..) | Change::Extends { .. } | Change::EndsWithoutEntry => {}
+            Change::Requests(..) | Change::Extends { .. } | Change::EndsWithoutEntry => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::trial::Trial;
 use super::{Ballot, Forgetting};
-use quorate_core::mutex::voting::{Asks, Voting};
+use quorate_core::mutex::voting::{RequestMode, Voting};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Bounds, Duration, Group, NodeId, Time};
 use quorate_journal::rng::{SeededRng, Stream};
@@ -49,9 +49,9 @@ pub(super) fn violates_exclusion(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     let group = Group::of_size(voters + 2);
     let nodes = group.len();
     let make = move |me: NodeId| {
-        let rival_asks = if me == first { Asks::Sequential } else { Asks::All };
+        let rival_mode = if me == first { RequestMode::Sequential } else { RequestMode::AllAtOnce };
         let bounds = Bounds { message: MESSAGE, processing: Duration::ZERO };
-        Voting::with_hosts(me, group.clone(), hosts.clone(), needed, rival_asks, bounds)
+        Voting::with_hosts(me, group.clone(), hosts.clone(), needed, rival_mode, bounds)
     };
     let latency = Latency::Fixed(MESSAGE);
     let wire = Wire { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, fifo: false };
@@ -67,7 +67,7 @@ pub(super) fn violates_exclusion(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     let mut clients = TwoClients {
         first,
         rival,
-        rival_asks: Time::ZERO + entered + MESSAGE.times(2),
+        rival_mode: Time::ZERO + entered + MESSAGE.times(2),
         entered: [false; 2],
         rival_answered: false,
     };
@@ -83,7 +83,7 @@ const LIMITS: Limits =
 struct TwoClients {
     first: NodeId,
     rival: NodeId,
-    rival_asks: Time,
+    rival_mode: Time,
     entered: [bool; 2],
     rival_answered: bool,
 }
@@ -91,7 +91,7 @@ struct TwoClients {
 impl Workload<Command, Event> for TwoClients {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         plan.command(Time::ZERO, self.first, Command::Acquire);
-        plan.command(self.rival_asks, self.rival, Command::Try);
+        plan.command(self.rival_mode, self.rival, Command::Try);
     }
 
     fn on_event(&mut self, _now: Time, node: NodeId, news: &ClientEvent<Event>, _plan: &mut Plan<Command>) {

@@ -174,7 +174,7 @@ impl<'a> SequenceDiagram<'a> {
             }
             // A lost message is drawn where it was sent, unless that is not shown.
             ItemKind::Loss(arrow) => {
-                if let Some(arrow) = self.scene.arrows.get(arrow).filter(|arrow| arrow.tail == Tail::Before) {
+                if let Some(arrow) = self.scene.arrows.get(arrow).filter(|arrow| arrow.tail == Tail::BeforeWindow) {
                     self.arrow(arrow, Some(arrow.head));
                 }
             }
@@ -288,9 +288,9 @@ impl<'a> SequenceDiagram<'a> {
         };
         let shaft = if dotted { "--" } else { "-" };
         let remarks = [
-            arrow.again.then(|| "retransmission".to_owned()),
-            arrow.copy.then(|| "duplicate".to_owned()),
-            (arrow.tail == Tail::Before).then(|| "sent earlier".to_owned()),
+            arrow.is_retransmission.then(|| "retransmission".to_owned()),
+            arrow.is_duplicate.then(|| "duplicate".to_owned()),
+            (arrow.tail == Tail::BeforeWindow).then(|| "sent earlier".to_owned()),
             fate,
         ];
         let remarks: Vec<String> = remarks.into_iter().flatten().collect();

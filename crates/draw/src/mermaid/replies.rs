@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn replies(scene: &Scene) -> BTreeSet<&str> {
     let mut first_seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut receivers: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-    for (index, arrow) in scene.arrows.iter().enumerate().filter(|(_, arrow)| !arrow.copy) {
+    for (index, arrow) in scene.arrows.iter().enumerate().filter(|(_, arrow)| !arrow.is_duplicate) {
         first_seen.entry(&arrow.kind).or_insert(index);
         if let Tail::Step(step) = arrow.tail {
             *receivers.entry((step, &arrow.kind)).or_default() += 1;

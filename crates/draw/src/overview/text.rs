@@ -46,7 +46,7 @@ pub fn draw(overview: &Overview, columns: usize, paint: Paint<'_>) -> String {
     page.list_violations();
     page.legend();
     if let Some(omitted) = overview.omitted.summary() {
-        page.remark(Ink::Faint, &omitted);
+        page.write_line(Ink::Faint, &omitted);
     }
     page.text
 }
@@ -91,7 +91,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn remark(&mut self, ink: Ink, text: &str) {
+    fn write_line(&mut self, ink: Ink, text: &str) {
         let line = (self.paint)(ink, &isolated(&fit(text, self.room)));
         self.row("", &line);
     }
@@ -105,7 +105,7 @@ impl<'a> Page<'a> {
         }
         if overview.more_nodes > 0 {
             let more = counted(overview.more_nodes as u64, "more node");
-            self.remark(Ink::Faint, &format!("and {more}"));
+            self.write_line(Ink::Faint, &format!("and {more}"));
         }
     }
 
@@ -185,7 +185,7 @@ impl<'a> Page<'a> {
             |band: &Band| band.to.map_or("the end".to_owned(), |place| format!("{} ms", self.millis(place.time)));
         let line = |band: &Band| format!("{} ms to {}: {}", self.millis(band.from.time), until(band), band.text);
         let lines: Vec<String> = overview.bands.iter().take(MAX_LISTED).map(line).collect();
-        lines.iter().for_each(|line| self.remark(Ink::Faint, line));
+        lines.iter().for_each(|line| self.write_line(Ink::Faint, line));
         self.count_rest(overview.bands.len(), "lasting fault", "lasting faults");
     }
 
@@ -194,32 +194,32 @@ impl<'a> Page<'a> {
         let line =
             |violation: &&Violation| format!("{VIOLATION} {} ms: {}", self.millis(violation.time), violation.text);
         let lines: Vec<String> = seen.iter().take(MAX_LISTED).map(line).collect();
-        lines.iter().for_each(|line| self.remark(Ink::Alarm, line));
+        lines.iter().for_each(|line| self.write_line(Ink::Alarm, line));
         self.count_rest(seen.len(), "violation", "violations");
     }
 
     fn count_rest(&mut self, count: usize, one: &str, many: &str) {
         match count.saturating_sub(MAX_LISTED) {
             0 => {}
-            1 => self.remark(Ink::Faint, &format!("and 1 more {one}")),
-            more => self.remark(Ink::Faint, &format!("and {more} more {many}")),
+            1 => self.write_line(Ink::Faint, &format!("and 1 more {one}")),
+            more => self.write_line(Ink::Faint, &format!("and {more} more {many}")),
         }
     }
 
     fn legend(&mut self) {
-        const BETWEEN: &str = "   ";
+        const SEPARATOR: &str = "   ";
         let mut line = String::new();
         for item in self.legend_items() {
-            if !line.is_empty() && width(&line) + width(BETWEEN) + width(&item) > self.room {
-                self.remark(Ink::Faint, &std::mem::take(&mut line));
+            if !line.is_empty() && width(&line) + width(SEPARATOR) + width(&item) > self.room {
+                self.write_line(Ink::Faint, &std::mem::take(&mut line));
             }
             if !line.is_empty() {
-                line.push_str(BETWEEN);
+                line.push_str(SEPARATOR);
             }
             line.push_str(&item);
         }
         if !line.is_empty() {
-            self.remark(Ink::Faint, &line);
+            self.write_line(Ink::Faint, &line);
         }
     }
 

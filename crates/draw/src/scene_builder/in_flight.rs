@@ -26,7 +26,7 @@ pub(super) struct SentMessage {
     kind: Rc<str>,
     label: Option<Rc<str>>,
     class: Class,
-    again: bool,
+    is_retransmission: bool,
     body: Rc<str>,
     report: Option<Epoch>,
 }
@@ -36,12 +36,12 @@ impl SentMessage {
     /// picture shows it.
     pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, with_body: bool) -> Self {
         let body = if with_body { Rc::from(&*shortened(&words::json(&sent.body), MAX_BODY)) } else { Rc::from("") };
-        let again = sent.is_retransmission;
+        let is_retransmission = sent.is_retransmission;
         let report = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
         let kind = Rc::from(&*shortened(&words::escape_controls(sent.kind), MAX_KIND));
         let label = |label: String| Rc::from(&*shortened(&words::escape_controls(&label), MAX_KIND));
         let label = sent.label.map(|words| label(words.to_string()));
-        Self { from, kind, label, class: sent.class, again, body, report }
+        Self { from, kind, label, class: sent.class, is_retransmission, body, report }
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) struct InFlightMessage {
     kind: Rc<str>,
     label: Option<Rc<str>>,
     class: Class,
-    again: bool,
+    is_retransmission: bool,
     body: Rc<str>,
     report: Option<Epoch>,
     /// Start of its arrow, if that is shown.
@@ -68,10 +68,23 @@ pub(super) struct InFlightMessage {
 
 impl InFlightMessage {
     pub(super) fn new(to: NodeId, sent_message: &SentMessage, tail: Option<Tail>) -> Self {
-        let SentMessage { from, kind, label, class, again, body, report } = sent_message;
-        let (from, class, again, report) = (*from, *class, *again, *report);
+        let SentMessage { from, kind, label, class, is_retransmission, body, report } = sent_message;
+        let (from, class, is_retransmission, report) = (*from, *class, *is_retransmission, *report);
         let (kind, label, body) = (Rc::clone(kind), label.clone(), Rc::clone(body));
-        Self { from, to, kind, label, class, again, body, report, tail, arrow: None, copies: 1, has_ended: false }
+        Self {
+            from,
+            to,
+            kind,
+            label,
+            class,
+            is_retransmission,
+            body,
+            report,
+            tail,
+            arrow: None,
+            copies: 1,
+            has_ended: false,
+        }
     }
 
     /// Returns its arrow if both ends have lanes.
@@ -79,8 +92,21 @@ impl InFlightMessage {
         let (from, to) = (lanes.index(self.from)?, lanes.index(self.to)?);
         let (kind, body) = (self.kind.to_string(), self.body.to_string());
         let label = self.label.as_deref().map(str::to_owned);
-        let Self { class, again, report, .. } = *self;
-        Some(Arrow { id, kind, label, class, again, copy: false, body, report, from, to, tail, head })
+        let Self { class, is_retransmission, report, .. } = *self;
+        Some(Arrow {
+            id,
+            kind,
+            label,
+            class,
+            is_retransmission,
+            is_duplicate: false,
+            body,
+            report,
+            from,
+            to,
+            tail,
+            head,
+        })
     }
 }
 

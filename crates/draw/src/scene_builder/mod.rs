@@ -206,7 +206,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         }
         if !is_new && pending.is_quiet() {
             // Every node starts once; that is not worth counting.
-            self.scene.omitted.quiet += u64::from(pending.cause != Cause::Start { again: false });
+            self.scene.omitted.quiet += u64::from(pending.cause != Cause::Start { is_restart: false });
             return;
         }
         let step = pending.finish(lane, state.role, self.clocks.logical(node), self.clocks.vector(node));
@@ -263,13 +263,13 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
     /// Ends a message. A duplicate gets an arrow of its own. Returns the arrow, unless an end is
     /// not shown.
     fn end_message(&mut self, id: MessageId, message: &InFlightMessage, repeated: bool, head: Head) -> Option<usize> {
-        let arrow = message.arrow(&self.lanes, id, message.tail.unwrap_or(Tail::Before), head)?;
+        let arrow = message.arrow(&self.lanes, id, message.tail.unwrap_or(Tail::BeforeWindow), head)?;
         match message.arrow.filter(|_| !repeated) {
             Some(index) => {
                 self.in_flight.set_head(index, head);
                 Some(index)
             }
-            None => Some(self.in_flight.push(Arrow { copy: repeated, ..arrow })),
+            None => Some(self.in_flight.push(Arrow { is_duplicate: repeated, ..arrow })),
         }
     }
 

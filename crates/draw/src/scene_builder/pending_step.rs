@@ -38,7 +38,7 @@ impl PendingStep {
     pub(super) fn new<C: Display>(line: u64, place: Place, node: NodeId, input: &ObservedInput<'_, C>) -> Self {
         let cause = match input {
             ObservedInput::Start { incarnation, blank } => {
-                Cause::Start { again: *blank || *incarnation != Incarnation::FIRST }
+                Cause::Start { is_restart: *blank || *incarnation != Incarnation::FIRST }
             }
             ObservedInput::Command(_) => Cause::Command,
             ObservedInput::Message { .. } => Cause::Message(None),
@@ -98,7 +98,7 @@ impl PendingStep {
     /// Whether it has no effect visible outside the node: a tick, a disk confirmation, a first
     /// start.
     pub(super) fn is_quiet(&self) -> bool {
-        let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { again: false });
+        let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { is_restart: false });
         is_local && !self.sends && self.parts.iter().all(|(sort, _)| *sort == TextKind::Control)
     }
 

@@ -42,7 +42,7 @@ impl Kinds {
             }
             kinds
         };
-        let own = kinds(|arrow| arrow.class != Class::Control || (arrow.again && arrow.report.is_none()));
+        let own = kinds(|arrow| arrow.class != Class::Control || (arrow.is_retransmission && arrow.report.is_none()));
         let mut control = kinds(|arrow| arrow.class == Class::Control);
         control.retain(|kind| !own.contains(kind));
         let report = scene.arrows.iter().find(|arrow| arrow.report.is_some()).map(|arrow| arrow.kind.clone());
@@ -88,7 +88,7 @@ impl PlacedArrow<'_> {
     /// no names; there would be too many otherwise.
     fn is_named(&self) -> bool {
         let is_report = self.arrow.report.is_some();
-        !is_report && (self.arrow.class != Class::Control || self.arrow.again || self.arrow.copy)
+        !is_report && (self.arrow.class != Class::Control || self.arrow.is_retransmission || self.arrow.is_duplicate)
     }
 }
 
@@ -102,11 +102,11 @@ pub(super) fn place<'a>(scene: &'a Scene, layout: &mut Layout) -> (Vec<PlacedArr
     let mut arrows: Vec<PlacedArrow<'a>> = scene.arrows.iter().enumerate().filter_map(ends).collect();
     let segments = Segments::new(arrows.iter().map(|placed| (placed.from, placed.to)).collect());
     // Held-back messages are placed first, where no arrow crosses them if possible.
-    let mut missing = trays::place(scene, layout, |area| segments.across(area, None));
+    let mut omitted_texts = trays::place(scene, layout, |area| segments.across(area, None));
     // Of all reports for one view, only the first with enough room is named.
     let mut reported: BTreeSet<Epoch> = BTreeSet::new();
     for (index, placed) in arrows.iter_mut().enumerate() {
-        let report = placed.arrow.report.filter(|view| !placed.arrow.again && !reported.contains(view));
+        let report = placed.arrow.report.filter(|view| !placed.arrow.is_retransmission && !reported.contains(view));
         if !placed.is_named() && report.is_none() {
             continue;
         }
@@ -122,15 +122,15 @@ pub(super) fn place<'a>(scene: &'a Scene, layout: &mut Layout) -> (Vec<PlacedArr
                 reported.extend(report);
             }
             None if report.is_some() => {}
-            None => missing += 1,
+            None => omitted_texts += 1,
         }
     }
-    (arrows, missing)
+    (arrows, omitted_texts)
 }
 
 fn name(arrow: &Arrow) -> String {
     let name = shortened(arrow.name(), MAX_CHARS);
-    match (arrow.copy, arrow.again) {
+    match (arrow.is_duplicate, arrow.is_retransmission) {
         (true, _) => format!("{name} (copy)"),
         (false, true) => format!("{name} again"),
         (false, false) => name,
@@ -195,7 +195,7 @@ fn ends(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)>
     let place = |step: usize| scene.steps.get(step).map(|step| layout.axis.x_of(step.place.order));
     let sent = match arrow.tail {
         Tail::Step(step) => (place(step)?, from_y),
-        Tail::Before => (layout.axis.left - 24.0, from_y + (to_y - from_y) * 0.35),
+        Tail::BeforeWindow => (layout.axis.left - 24.0, from_y + (to_y - from_y) * 0.35),
     };
     let (x, y) = sent;
     let towards = |part: f64| y + (to_y - y) * part;
@@ -208,7 +208,7 @@ fn ends(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)>
         Head::Step(step) => (place(step)?, to_y),
         Head::Lost { why: Loss::Chance, .. } => match arrow.tail {
             Tail::Step(_) => (x + 34.0, first_gap(layout, arrow, y)),
-            Tail::Before => (x + 34.0, towards(0.5)),
+            Tail::BeforeWindow => (x + 34.0, towards(0.5)),
         },
         Head::Lost { why: Loss::Cut, at } => (layout.axis.x_at(at).max(x + 20.0), gap(0.55)),
         Head::Lost { why: Loss::Down, at } => (layout.axis.x_at(at).max(x + 20.0), gap(0.78)),
@@ -232,7 +232,7 @@ fn first_gap(layout: &Layout, arrow: &Arrow, y: f64) -> f64 {
 pub(super) fn draw(canvas: &mut Canvas, whole: &Scene, numbers: &[usize], kinds: &Kinds, arrows: &[PlacedArrow<'_>]) {
     for PlacedArrow { arrow, number, from, to, .. } in arrows {
         let colour = kinds.colour(&arrow.kind);
-        let line_class = match (arrow.copy, arrow.again, arrow.class) {
+        let line_class = match (arrow.is_duplicate, arrow.is_retransmission, arrow.class) {
             (false, false, Class::Control) if arrow.report.is_some() => "report",
             (true, _, _) => "copy",
             (false, true, _) => "repeat",
@@ -270,7 +270,7 @@ fn straight(canvas: &mut Canvas, arrow: &Arrow, line_class: &str, stroke: &str, 
     let (ux, uy) = (dx / length, dy / length);
     let begin = match arrow.tail {
         Tail::Step(_) => (from.0 + ux * CLEAR, from.1 + uy * CLEAR),
-        Tail::Before => from,
+        Tail::BeforeWindow => from,
     };
     let arrives = matches!(arrow.head, Head::Step(_));
     let tip = if arrives { (to.0 - ux * CLEAR, to.1 - uy * CLEAR) } else { to };
@@ -331,7 +331,7 @@ fn title(scene: &Scene, arrow: &Arrow) -> String {
     let mut text = format!("{kind}{name}: node {from} → node {to} (message {})", arrow.id);
     text.push_str(&match arrow.tail {
         Tail::Step(step) => format!("\nsent at {} ms", when(step)),
-        Tail::Before => "\nsent before this picture".into(),
+        Tail::BeforeWindow => "\nsent before this picture".into(),
     });
     text.push_str(&match arrow.head {
         Head::Step(step) => format!("\narrives at {} ms", when(step)),

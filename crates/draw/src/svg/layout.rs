@@ -40,7 +40,7 @@ pub(super) struct Layout {
     pub(super) axis: Axis,
     pub(super) lanes: Vec<f64>,
     pub(super) texts: Vec<Text>,
-    pub(super) missing: usize,
+    pub(super) omitted_texts: usize,
     /// Upper and lower edge of the lanes.
     pub(super) top: f64,
     pub(super) bottom: f64,
@@ -77,7 +77,7 @@ impl Layout {
             axis,
             lanes: Vec::new(),
             texts: Vec::new(),
-            missing: 0,
+            omitted_texts: 0,
             top,
             bottom: top,
             occupied: OccupiedAreas::default(),
@@ -121,7 +121,7 @@ impl Layout {
         self.bottom = y + RIBBON + leases + below_levels as f64 * ROW + 6.0;
     }
 
-    /// Places texts into their rows, and counts texts without a row as missing.
+    /// Places texts into their rows, and counts the texts that have no row.
     fn place_texts(
         &mut self,
         texts: Vec<LaneText>,
@@ -130,7 +130,7 @@ impl Layout {
     ) {
         for (lane_text, level) in texts.into_iter().zip(rows) {
             let Some(level) = level else {
-                self.missing += 1;
+                self.omitted_texts += 1;
                 continue;
             };
             let LaneText { class, text, x, left, width, size } = lane_text;
@@ -143,16 +143,16 @@ impl Layout {
     }
 }
 
-/// Assigns texts to as few rows as possible without overlaps, at most `most`. Returns the rows, and
-/// how many are used.
-fn assign_rows(texts: &[LaneText], most: usize) -> (Vec<Option<usize>>, usize) {
+/// Assigns texts to as few rows as possible without overlaps. Returns the row of each text,
+/// `None` if it does not fit into `max_rows` rows, and the number of rows used.
+fn assign_rows(texts: &[LaneText], max_rows: usize) -> (Vec<Option<usize>>, usize) {
     let mut ends: Vec<f64> = Vec::new();
     let mut rows = Vec::with_capacity(texts.len());
     for text in texts {
         let free = ends.iter().position(|end| *end + 7.0 <= text.left);
         let row = match free {
             Some(row) => Some(row),
-            None if ends.len() < most => {
+            None if ends.len() < max_rows => {
                 ends.push(f64::MIN);
                 Some(ends.len() - 1)
             }

@@ -106,10 +106,11 @@ fn symbols(scene: &Scene, kinds: &Kinds) -> Vec<(Symbol, String)> {
     add(resumed || steps(|cause| matches!(cause, Cause::Start { .. })), Symbol::Start, "starts or resumes");
     add(scene.marks.iter().any(|mark| mark.kind == MarkKind::Crashed), Symbol::Crash, "crash");
     add(arrows(|arrow| matches!(arrow.head, Head::Lost { .. })), Symbol::Lost, "message lost");
-    add(arrows(|arrow| arrow.again && !arrow.copy), Symbol::Repeat, "retransmission");
-    add(arrows(|arrow| arrow.copy), Symbol::Copy, "duplicate made by the network");
-    let shared =
-        |arrow: &Arrow| arrow.class == Class::Control && !arrow.again && kinds.line_class(&arrow.kind) == "arrow";
+    add(arrows(|arrow| arrow.is_retransmission && !arrow.is_duplicate), Symbol::Repeat, "retransmission");
+    add(arrows(|arrow| arrow.is_duplicate), Symbol::Copy, "duplicate made by the network");
+    let shared = |arrow: &Arrow| {
+        arrow.class == Class::Control && !arrow.is_retransmission && kinds.line_class(&arrow.kind) == "arrow"
+    };
     add(scene.arrows.iter().any(shared), Symbol::Control, "control message");
     let holds = scene.lanes.iter().any(|lane| !lane.queues.is_empty());
     add(holds, Symbol::HeldBack, "held back");

@@ -22,8 +22,8 @@ pub(super) struct LaneText {
 }
 
 impl LaneText {
-    fn new(class: &'static str, text: &str, x: f64, size: f64, most: usize) -> Self {
-        let text = shortened(text, most);
+    fn new(class: &'static str, text: &str, x: f64, size: f64, max_chars: usize) -> Self {
+        let text = shortened(text, max_chars);
         let width = if class == "rule" { width(&text, size) } else { bold(&text, size) };
         Self { class, text, x, left: x - 5.0, width, size }
     }
@@ -48,8 +48,8 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneText> {
             Cause::Membership if !scene.view_spans.is_empty() && step.input.starts_with("view ") => {
                 step.input.split(" of ").next()
             }
-            Cause::Command | Cause::Membership | Cause::Start { again: true } => Some(step.input.as_str()),
-            Cause::Start { again: false } | Cause::Message(_) | Cause::Timer | Cause::Disk => None,
+            Cause::Command | Cause::Membership | Cause::Start { is_restart: true } => Some(step.input.as_str()),
+            Cause::Start { is_restart: false } | Cause::Message(_) | Cause::Timer | Cause::Disk => None,
         };
         let events = step.events.iter().map(|event| brief(scene, event));
         let parts: Vec<_> = input.map(Cow::Borrowed).into_iter().chain(events).collect();
@@ -90,12 +90,12 @@ pub(super) fn below(scene: &Scene, lane: usize, detail: NoteDetail, axis: &Axis)
         NoteDetail::Full(_) => format!("{rule} {text}"),
         NoteDetail::Names | NoteDetail::None => rule.clone(),
     };
-    let most = if let NoteDetail::Full(most) = detail { most } else { MAX_CHARS };
+    let max_chars = if let NoteDetail::Full(max_chars) = detail { max_chars } else { MAX_CHARS };
     let parts = steps(scene, lane).filter(|step| detail != NoteDetail::None && !step.rules.is_empty());
     parts
         .map(|step| {
             let rules: Vec<_> = step.rules.iter().map(text).collect();
-            LaneText::new("rule", &rules.join(" · "), axis.x_of(step.place.order), 11.5, most)
+            LaneText::new("rule", &rules.join(" · "), axis.x_of(step.place.order), 11.5, max_chars)
         })
         .collect()
 }

@@ -26,29 +26,30 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
         Notes::None => &[NoteDetail::None],
     };
     let scale = Scale::new(scene);
-    let most = f64::from(options.width.max(MIN_WIDTH));
-    let rows = split_into_rows(scene, scale, most);
-    // Choose the detail level that leaves out the fewest texts, and the most detailed of equals.
+    let max_width = f64::from(options.width.max(MIN_WIDTH));
+    let rows = split_into_rows(scene, scale, max_width);
+    // Choose the detail level that omits the fewest texts; if several do, the most detailed of
+    // them.
     let mut best: Option<(usize, Vec<RowLayout<'_>>)> = None;
     for detail in details {
-        let layouts: Vec<_> = rows.iter().map(|row| RowLayout::fit(row, options, *detail, scale, most)).collect();
-        let missing: usize = layouts.iter().map(RowLayout::missing).sum();
-        if best.as_ref().is_none_or(|(least, _)| missing < *least) {
-            best = Some((missing, layouts));
+        let layouts: Vec<_> = rows.iter().map(|row| RowLayout::fit(row, options, *detail, scale, max_width)).collect();
+        let omitted_texts: usize = layouts.iter().map(RowLayout::omitted_texts).sum();
+        if best.as_ref().is_none_or(|(least, _)| omitted_texts < *least) {
+            best = Some((omitted_texts, layouts));
         }
-        if missing == 0 {
+        if omitted_texts == 0 {
             break;
         }
     }
-    let (missing, layouts) = best.unwrap_or_default();
-    compose(scene, options, &layouts, missing)
+    let (omitted_texts, layouts) = best.unwrap_or_default();
+    compose(scene, options, &layouts, omitted_texts)
 }
 
-/// Splits the scene into rows of about the same width, none wider than the target.
-fn split_into_rows(scene: &Scene, scale: Scale, most: f64) -> Vec<SceneRow> {
+/// Splits the scene into rows of about the same width, none wider than `max_width`.
+fn split_into_rows(scene: &Scene, scale: Scale, max_width: f64) -> Vec<SceneRow> {
     let left = 120.0;
     let axis = Axis::new(scene, left, scale);
-    let count = ((axis.right - left) / (most - left - 60.0)).ceil().max(1.0);
+    let count = ((axis.right - left) / (max_width - left - 60.0)).ceil().max(1.0);
     let part = (axis.right - left) / count;
     let mut cuts: Vec<usize> = Vec::new();
     // Rows break only between instants.
@@ -60,7 +61,7 @@ fn split_into_rows(scene: &Scene, scale: Scale, most: f64) -> Vec<SceneRow> {
     split(scene, &cuts)
 }
 
-fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], missing: usize) -> String {
+fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], omitted_texts: usize) -> String {
     let mut canvas = Canvas::default();
     canvas.has_views(!scene.view_spans.is_empty());
     canvas.has_trays(scene.lanes.iter().any(|lane| !lane.queues.is_empty()));
@@ -88,10 +89,10 @@ fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], missing: us
     if options.legend {
         y = legend::draw(&mut canvas, scene, &kinds, y + 12.0, right - MARGIN);
     }
-    let remark = match missing {
+    let remark = match omitted_texts {
         0 => None,
         1 => Some("One text does not fit; hover over its place to read it.".to_owned()),
-        missing => Some(format!("{missing} texts do not fit; hover over their places to read them.")),
+        omitted_texts => Some(format!("{omitted_texts} texts do not fit; hover over their places to read them.")),
     };
     let foot: Vec<String> = scene.omitted.summary().into_iter().chain(remark).collect();
     if !foot.is_empty() {

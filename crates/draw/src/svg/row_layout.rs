@@ -1,4 +1,4 @@
-//! One row of a diagram: chooses its layout and draws it.
+//! Chooses the layout of one row of a diagram, and draws the row.
 
 use super::Options;
 use super::arrows::{self, Kinds, PlacedArrow};
@@ -23,28 +23,27 @@ pub(super) struct RowLayout<'a> {
     scene: &'a Scene,
     layout: Layout,
     annotations: Vec<Annotation>,
-    rows: usize,
+    annotation_rows: usize,
     arrows: Vec<PlacedArrow<'a>>,
     /// Number of texts that do not fit.
-    missing: usize,
+    omitted_texts: usize,
 }
 
 impl<'a> RowLayout<'a> {
-    /// Returns the narrowest layout in which every text fits. If there is none within `most`,
-    /// returns the one that leaves out the fewest texts.
-    pub(super) fn fit(row: &'a SceneRow, options: &Options, detail: NoteDetail, scale: Scale, most: f64) -> Self {
+    /// Returns the narrowest layout in which every text fits. If there is none within `max_width`,
+    /// returns the one that omits the fewest texts.
+    pub(super) fn fit(row: &'a SceneRow, options: &Options, detail: NoteDetail, scale: Scale, max_width: f64) -> Self {
         let mut best: Option<Self> = None;
         for stretch in STRETCHES {
             let candidate = Self::lay_out(row, options, scale.stretched(stretch), detail);
-            let right = candidate.right_edge();
-            if right > most && best.is_some() {
+            if candidate.right_edge() > max_width && best.is_some() {
                 break;
             }
-            let enough = candidate.missing == 0;
-            if best.as_ref().is_none_or(|known| candidate.missing < known.missing) {
+            let is_complete = candidate.omitted_texts == 0;
+            if best.as_ref().is_none_or(|best| candidate.omitted_texts < best.omitted_texts) {
                 best = Some(candidate);
             }
-            if enough {
+            if is_complete {
                 break;
             }
         }
@@ -53,29 +52,29 @@ impl<'a> RowLayout<'a> {
 
     fn lay_out(row: &'a SceneRow, options: &Options, scale: Scale, detail: NoteDetail) -> Self {
         let scene = &row.scene;
-        let first = Layout::new(scene, options, 0.0, scale, detail);
-        let (_, rows) = bands::place(scene, &first);
-        let mut layout = Layout::new(scene, options, rows as f64 * BAND_ROW, scale, detail);
+        // The height of the annotations is known only after they are placed once.
+        let draft = Layout::new(scene, options, 0.0, scale, detail);
+        let (_, annotation_rows) = bands::place(scene, &draft);
+        let mut layout = Layout::new(scene, options, annotation_rows as f64 * BAND_ROW, scale, detail);
         let (annotations, _) = bands::place(scene, &layout);
-        let (arrows, unnamed) = arrows::place(scene, &mut layout);
-        let missing = layout.missing + unnamed;
-        Self { row, scene, layout, annotations, rows, arrows, missing }
+        let (arrows, omitted_names) = arrows::place(scene, &mut layout);
+        let omitted_texts = layout.omitted_texts + omitted_names;
+        Self { row, scene, layout, annotations, annotation_rows, arrows, omitted_texts }
     }
 
-    pub(super) fn missing(&self) -> usize {
-        self.missing
+    pub(super) fn omitted_texts(&self) -> usize {
+        self.omitted_texts
     }
 
-    /// Returns its right edge.
     pub(super) fn right_edge(&self) -> f64 {
         self.layout.right_edge.max(bands::right_edge(&self.annotations)).max(self.layout.axis.right + 12.0)
     }
 
-    /// Draws the row and returns its height.
-    pub(super) fn draw(&self, canvas: &mut Canvas, whole: &Scene, kinds: &Kinds) -> f64 {
-        let Self { row, scene, layout, annotations, rows, arrows, .. } = self;
-        bands::draw(canvas, scene, layout, annotations, *rows);
-        let bottom = self.times(canvas);
+    /// Draws the row, which is a part of `full_scene`. Returns its height.
+    pub(super) fn draw(&self, canvas: &mut Canvas, full_scene: &Scene, kinds: &Kinds) -> f64 {
+        let Self { row, scene, layout, annotations, annotation_rows, arrows, .. } = self;
+        bands::draw(canvas, scene, layout, annotations, *annotation_rows);
+        let bottom = self.draw_times(canvas);
         lanes::draw(canvas, scene, layout);
         for text in &layout.texts {
             if let Some((from, to)) = text.leader {
@@ -83,7 +82,7 @@ impl<'a> RowLayout<'a> {
             }
         }
         trays::draw(canvas, scene, layout);
-        arrows::draw(canvas, whole, &row.arrows, kinds, arrows);
+        arrows::draw(canvas, full_scene, &row.arrows, kinds, arrows);
         trays::draw_chips(canvas, layout);
         lanes::draw_steps(canvas, scene, layout);
         for text in &layout.texts {
@@ -93,19 +92,19 @@ impl<'a> RowLayout<'a> {
         bottom
     }
 
-    /// Draws as many times below the lanes as fit. Returns their lower edge.
-    fn times(&self, canvas: &mut Canvas) -> f64 {
+    /// Draws the time axis below the lanes, with as many times as fit. Returns its lower edge.
+    fn draw_times(&self, canvas: &mut Canvas) -> f64 {
         let (scene, layout) = (self.scene, &self.layout);
         let y = layout.bottom + 8.0;
         canvas.line("axis", (layout.axis.left - 24.0, y), (layout.axis.right + 12.0, y));
-        let mut end = f64::MIN;
+        let mut last_label_end = f64::MIN;
         for (time, x) in &layout.axis.instants {
             let text = short_millis(scene.relative(*time));
-            let half = width(&text, 11.5) / 2.0;
-            if x - half < end + 9.0 {
+            let half_width = width(&text, 11.5) / 2.0;
+            if x - half_width < last_label_end + 9.0 {
                 continue;
             }
-            end = x + half;
+            last_label_end = x + half_width;
             canvas.line("grid", (*x, layout.top), (*x, y));
             canvas.line("axis", (*x, y), (*x, y + 4.0));
             canvas.text("time", (*x, y + 17.0), Anchor::Middle, &text);

@@ -149,7 +149,7 @@ impl<'a> SceneSlice<'a> {
             let (tail, head) = match (self.tail(arrow), self.head(arrow)) {
                 (None, None) => return None,
                 (Some(tail), head) => (tail, head.unwrap_or(Head::Open)),
-                (None, Some(head)) => (Tail::Before, head),
+                (None, Some(head)) => (Tail::BeforeWindow, head),
             };
             Some((Arrow { tail, head, ..arrow.clone() }, number))
         };
@@ -165,7 +165,7 @@ impl<'a> SceneSlice<'a> {
         match arrow.tail {
             Tail::Step(step) => self.step(step).map(Tail::Step),
             // The arrow enters the row in which it ends.
-            Tail::Before => None,
+            Tail::BeforeWindow => None,
         }
     }
 

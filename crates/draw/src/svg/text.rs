@@ -15,25 +15,25 @@ pub(super) fn mono(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.62
 }
 
-/// Truncates a text to `most` characters, the last one `…`.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+/// Truncates a text to `max_chars` characters, the last one `…`.
+pub(crate) fn shortened(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
         return text.to_owned();
     }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    text.chars().take(max_chars.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Breaks a text into lines of at most this width.
-pub(crate) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+/// Breaks a text into lines of at most `max_width`.
+pub(crate) fn wrapped(text: &str, size: f64, max_width: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     // A word wider than a line is truncated.
-    let max_chars = ((most / size / 0.7) as usize).max(8);
+    let max_chars = ((max_width / size / 0.7) as usize).max(8);
     for word in text.split_whitespace().map(|word| shortened(word, max_chars)) {
         let word = word.as_str();
         let Some(line) = lines.last_mut() else { break };
         if line.is_empty() {
             line.push_str(word);
-        } else if width(line, size) + width(word, size) + size * 0.4 <= most {
+        } else if width(line, size) + width(word, size) + size * 0.4 <= max_width {
             line.push(' ');
             line.push_str(word);
         } else {

@@ -40,7 +40,7 @@ pub(super) fn height(scene: &Scene, lane: usize) -> f64 {
 /// Places the names of held-back messages in every tray where the fewest lines cross them, as
 /// counted by `across`. Returns the number of trays without room.
 pub(super) fn place(scene: &Scene, layout: &mut Layout, across: impl Fn(&Area) -> usize) -> usize {
-    let mut missing = 0;
+    let mut trays_without_room = 0;
     for (lane, y) in scene.lanes.iter().zip(layout.lanes.clone()) {
         let top = top(layout, y);
         for queue in &lane.queues {
@@ -50,7 +50,7 @@ pub(super) fn place(scene: &Scene, layout: &mut Layout, across: impl Fn(&Area) -
             let room = to - from - 2.0 * INSET;
             let Some(names) = fitting_names(queue, room) else {
                 // Before the first event there is never enough room.
-                missing += usize::from(queue.to.order > 0);
+                trays_without_room += usize::from(queue.to.order > 0);
                 continue;
             };
             let width = row_width(&names);
@@ -70,7 +70,7 @@ pub(super) fn place(scene: &Scene, layout: &mut Layout, across: impl Fn(&Area) -
             layout.chips.push(Chips { chips, top, title: title(scene, lane.node.to_string(), queue) });
         }
     }
-    missing
+    trays_without_room
 }
 
 /// Returns all names if they fit, else as many as fit with the number of the others, else only

@@ -256,7 +256,7 @@ impl<'a> LineWriter<'a> {
             Class::Algorithm | Class::Announcement => TextStyle::Message,
             Class::Control => TextStyle::Control,
         };
-        let shaft = if arrow.tail == Tail::Before { symbols::OLD_SHAFT } else { symbols::SHAFT };
+        let shaft = if arrow.tail == Tail::BeforeWindow { symbols::EARLIER_SHAFT } else { symbols::SHAFT };
         let tip = if right { to - 1 } else { to + 1 };
         let (first, last) = (from.min(tip) + usize::from(right), from.max(tip) - usize::from(!right));
         for column in first..=last {

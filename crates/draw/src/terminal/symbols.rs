@@ -35,6 +35,7 @@ pub(super) fn branch(role: Role, right: bool) -> char {
     }
 }
 
+/// Returns the symbol where an arrow crosses a lane.
 pub(super) fn crossing(role: Role, shaft: char) -> char {
     match role {
         Role::Chosen => '█',
@@ -46,7 +47,7 @@ pub(super) fn crossing(role: Role, shaft: char) -> char {
 /// Shaft of an arrow.
 pub(super) const SHAFT: char = '─';
 /// Shaft of an arrow that starts before the window.
-pub(super) const OLD_SHAFT: char = '╌';
+pub(super) const EARLIER_SHAFT: char = '╌';
 /// A lost message.
 pub(super) const LOST: char = '✗';
 /// Line across all lanes where a lasting fault begins or ends.
@@ -58,6 +59,7 @@ pub(super) const VIEW: char = '═';
 /// Line across all lanes where a property is violated.
 pub(super) const VIOLATION: char = '━';
 
+/// Returns the symbol of an arrowhead. It is open if the message does not arrive in the window.
 pub(super) fn head(right: bool, open: bool) -> char {
     match (right, open) {
         (true, false) => '▶',
@@ -99,17 +101,17 @@ pub(super) fn mark(kind: MarkKind) -> char {
 }
 
 /// Suffix of the name of a duplicate made by the network.
-pub(super) const COPY: char = '⇉';
+pub(super) const DUPLICATE: char = '⇉';
 /// Suffix of the name of a retransmitted message.
-pub(super) const AGAIN: char = '↻';
+pub(super) const RETRANSMISSION: char = '↻';
 
 pub(super) fn label(arrow: &Arrow) -> String {
     let mut label = arrow.name().to_owned();
-    if arrow.again {
-        label.push(AGAIN);
+    if arrow.is_retransmission {
+        label.push(RETRANSMISSION);
     }
-    if arrow.copy {
-        label.push(COPY);
+    if arrow.is_duplicate {
+        label.push(DUPLICATE);
     }
     label
 }

@@ -212,7 +212,7 @@ fn a_copy_that_is_lost_leaves_the_one_that_arrived() {
         "\n",
     );
     let drawing = read(journal, "a");
-    let ends: Vec<_> = scene(&drawing).arrows.iter().map(|arrow| (arrow.copy, arrow.head)).collect();
+    let ends: Vec<_> = scene(&drawing).arrows.iter().map(|arrow| (arrow.is_duplicate, arrow.head)).collect();
     assert!(matches!(ends[..], [(false, Head::Step(1)), (true, Head::Lost { .. })]), "{ends:?}");
 }
 

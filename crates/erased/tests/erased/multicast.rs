@@ -90,9 +90,9 @@ fn notes() -> [OrderReport; 3] {
     ]
 }
 
-fn report(held: &[(MessageId, Causes)], notes: OrderReport) -> Report {
+fn report(held: &[(MessageId, Causes)], order_report: OrderReport) -> Report {
     let floor = [(NodeId::from_index(0), 1)].into();
-    let begun = Holdings { view: Epoch(2), held: held.iter().cloned().collect(), floor, notes };
+    let begun = Holdings { view: Epoch(2), held: held.iter().cloned().collect(), floor, order_report };
     Report { begun: Some(begun), next: None, settled: None, wants: None, keeps: Vec::new() }
 }
 

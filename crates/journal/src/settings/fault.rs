@@ -69,7 +69,7 @@ pub enum Disk {
 pub enum DiskTrouble {
     /// The disk accepts no more writes; they wait, and none is lost: `full`.
     Full,
-    /// The current sync fails and crashes its node. Without a current sync, the node crashes at
+    /// The sync in progress fails and crashes its node. If there is none, the node crashes at
     /// once: `fails`.
     Fails,
 }

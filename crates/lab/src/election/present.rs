@@ -33,7 +33,7 @@ impl PresentFamily for Election {
             Change::Begins(_) | Change::Ends => Role::Waiting,
             Change::Learns { leader, .. } if leader == node => Role::Chosen,
             Change::Learns { .. } => Role::Follows,
-            Change::Boots | Change::Dies => Role::Idle,
+            Change::Starts | Change::Crashes => Role::Idle,
         };
         Some((node, role))
     }

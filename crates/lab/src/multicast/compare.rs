@@ -49,8 +49,11 @@ impl ComparedFamily for Multicast {
         let delivery = if asked.own.uniform { Delivery::Uniform } else { Delivery::Prompt };
         let mut surveys = Vec::new();
         for entry in asked.contenders::<Self>(|_| true)? {
-            let methods: &[Sequencing] =
-                if entry.facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
+            let methods: &[Sequencing] = if entry.facts.sequences {
+                &[Sequencing::ToAll, Sequencing::ThroughSequencer]
+            } else {
+                &[Sequencing::ToAll]
+            };
             for sequencing in methods.iter().copied() {
                 let survey = |nodes| Survey { sequencing, relay, delivery, medium, seed, ..Survey::of(entry, nodes) };
                 surveys.extend(sizes.iter().copied().map(survey));
@@ -84,7 +87,7 @@ impl Row {
     fn name(&self) -> String {
         let name = self.survey.entry.facts.profile.name;
         match self.survey.sequencing {
-            Sequencing::Via => format!("{name} via"),
+            Sequencing::ThroughSequencer => format!("{name} via"),
             Sequencing::ToAll => name.to_owned(),
         }
     }

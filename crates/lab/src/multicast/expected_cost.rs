@@ -66,16 +66,16 @@ fn formula(facts: &Facts, plan: &Plan, medium: Carrier) -> (&'static str, Option
         (OrderingMethod::Local, true, true) => ("n(n−1)", None),
         (OrderingMethod::Sequencer(Sequencing::ToAll), false, true) => ("2(n−1)", None),
         (OrderingMethod::Sequencer(Sequencing::ToAll), true, true) => ("(n+1)(n−1)", None),
-        (OrderingMethod::Sequencer(Sequencing::Via), false, true) => ("n", Some("n−1")),
-        (OrderingMethod::Sequencer(Sequencing::Via), true, true) => ("(n−1)²+1", Some("n(n−1)")),
+        (OrderingMethod::Sequencer(Sequencing::ThroughSequencer), false, true) => ("n", Some("n−1")),
+        (OrderingMethod::Sequencer(Sequencing::ThroughSequencer), true, true) => ("(n−1)²+1", Some("n(n−1)")),
         (OrderingMethod::Agreement, false, true) => ("3(n−1)", None),
         (OrderingMethod::Agreement, true, true) => ("(n+2)(n−1)", None),
         (OrderingMethod::Local, false, false) => ("1", None),
         (OrderingMethod::Local, true, false) => ("n", None),
         (OrderingMethod::Sequencer(Sequencing::ToAll), false, false) => ("2", None),
         (OrderingMethod::Sequencer(Sequencing::ToAll), true, false) => ("n+1", None),
-        (OrderingMethod::Sequencer(Sequencing::Via), false, false) => ("2", Some("1")),
-        (OrderingMethod::Sequencer(Sequencing::Via), true, false) => ("n", Some("n")),
+        (OrderingMethod::Sequencer(Sequencing::ThroughSequencer), false, false) => ("2", Some("1")),
+        (OrderingMethod::Sequencer(Sequencing::ThroughSequencer), true, false) => ("n", Some("n")),
         (OrderingMethod::Agreement, false, false) => ("n+1", None),
         (OrderingMethod::Agreement, true, false) => ("2n", None),
     }
@@ -95,7 +95,7 @@ fn on_broadcast_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
         OrderingMethod::Sequencer(Sequencing::ToAll) => every(spread + 1),
         // One message to the sequencer and one from it to all. The sender already has its message,
         // and does not relay it.
-        OrderingMethod::Sequencer(Sequencing::Via) => (if plan.relay { members } else { 2 }, spread),
+        OrderingMethod::Sequencer(Sequencing::ThroughSequencer) => (if plan.relay { members } else { 2 }, spread),
         OrderingMethod::Agreement => every(spread + members),
     }
 }

@@ -69,7 +69,7 @@ pub struct MulticastArgs {
 
 const TRAFFIC: [(&str, Pattern); 3] =
     [("single", Pattern::Single), ("random", Pattern::Random), ("flood", Pattern::Flood)];
-const SEQUENCING: [(&str, Sequencing); 2] = [("to-all", Sequencing::ToAll), ("via", Sequencing::Via)];
+const SEQUENCING: [(&str, Sequencing); 2] = [("to-all", Sequencing::ToAll), ("via", Sequencing::ThroughSequencer)];
 
 /// The medium of a multicast.
 #[derive(Clone, Copy, ValueEnum)]

@@ -120,7 +120,11 @@ impl StressCase {
             interval: views.map(|_| Latency::Uniform { least: Duration::ZERO, most: MILLIS(60) }),
             window: self.window,
             delivery: if self.uniform { Delivery::Uniform } else { Delivery::Prompt },
-            sequencing: if self.via && entry.facts.sequences { Sequencing::Via } else { Sequencing::ToAll },
+            sequencing: if self.via && entry.facts.sequences {
+                Sequencing::ThroughSequencer
+            } else {
+                Sequencing::ToAll
+            },
             relay: self.relay,
             leaves: if views.is_some() { self.leaves } else { 0 },
             // Small enough that a state is sent in several pieces.

@@ -134,8 +134,11 @@ mod tests {
     fn surveys(nodes: usize) -> Vec<Survey> {
         let mut surveys = Vec::new();
         for entry in all().iter().filter_map(Multicast::entry) {
-            let methods: &[_] =
-                if entry.facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
+            let methods: &[_] = if entry.facts.sequences {
+                &[Sequencing::ToAll, Sequencing::ThroughSequencer]
+            } else {
+                &[Sequencing::ToAll]
+            };
             for sequencing in methods.iter().copied() {
                 for relay in [false, true] {
                     for delivery in [Delivery::Prompt, Delivery::Uniform] {
@@ -199,7 +202,7 @@ mod tests {
             let found = assert_expected(&Survey { sequencing, relay, ..Survey::of(entry, 5) });
             (found.cost.formula, found.cost.expected.messages, found.cost.expected.slowest)
         };
-        let (to_all, via) = (Sequencing::ToAll, Sequencing::Via);
+        let (to_all, via) = (Sequencing::ToAll, Sequencing::ThroughSequencer);
         assert_eq!(cost("basic", to_all, false), ("n−1", 4, 1));
         assert_eq!(cost("reliable", to_all, false), ("n(n−1)", 20, 1));
         assert_eq!(cost("causal", to_all, false), ("n−1", 4, 1));

@@ -1,5 +1,5 @@
-//! Tests of elections by name: exact message counts, thousands of seeds under faults, journals that
-//! replay.
+//! Tests of elections that are selected by name: exact message counts, thousands of seeds under
+//! faults, journals that replay.
 
 use crate::common::{assert_all_hold, assert_repeatable, election, parsed, recorded, run, run_without_violations};
 use quorate_core::{Duration, Epoch, NodeId};
@@ -27,7 +27,7 @@ fn run_won_by(spec: &Spec<Election>, leader: usize) -> Outcome<Election> {
     outcome
 }
 
-fn lone_starters(nodes: usize) -> [(&'static str, usize); 3] {
+fn single_starters(nodes: usize) -> [(&'static str, usize); 3] {
     [("lowest", 1), ("highest", nodes), ("successor-of-highest", 1)]
 }
 
@@ -35,14 +35,14 @@ fn lone_starters(nodes: usize) -> [(&'static str, usize); 3] {
 #[test]
 fn raft_takes_two_messages_per_peer_and_one_to_announce() {
     for nodes in 1..=49 {
-        for (starters, leader) in lone_starters(nodes) {
+        for (starters, leader) in single_starters(nodes) {
             for latency in ["fixed:1ms", "fixed:30us", "fixed:2s", "uniform:1ms..5ms"] {
                 let spec = Spec { latency: parsed(latency), seed: nodes as u64, ..raft(nodes, starters) };
                 let outcome = run_won_by(&spec, leader);
                 let (summary, peers) = (outcome.summary, nodes as u64 - 1);
                 let messages = (summary.election_messages, summary.announcement_messages);
                 assert_eq!(messages, (2 * peers, peers), "replay: {}", spec.command("sim"));
-                assert_eq!(outcome.messages.total, 3 * peers, "no other message counts");
+                assert_eq!(outcome.messages.total, 3 * peers, "there are no other messages");
             }
         }
     }
@@ -52,8 +52,8 @@ fn raft_takes_two_messages_per_peer_and_one_to_announce() {
 #[test]
 fn raft_takes_three_message_delays() {
     for nodes in 1..=49 {
-        for length in [Duration::from_micros(250), Duration::from_millis(7)] {
-            let summary = run(&Spec { latency: Latency::Fixed(length), ..raft(nodes, "lowest") }).summary;
+        for delay in [Duration::from_micros(250), Duration::from_millis(7)] {
+            let summary = run(&Spec { latency: Latency::Fixed(delay), ..raft(nodes, "lowest") }).summary;
             assert_eq!((summary.time, summary.time_unit), (Some(if nodes == 1 { 0.0 } else { 3.0 }), "T"));
         }
     }
@@ -81,7 +81,7 @@ fn crashes_and_partitions_end_with_one_leader_known_to_all() {
 }
 
 #[test]
-fn every_kind_of_fault_at_once_is_survived() {
+fn elections_survive_every_kind_of_fault_at_once() {
     let random_faults = parsed("crash=2,cut=2,pause=2,deaf=2,skew=2,drift=2");
     let base = Spec { random_faults, loss: parsed("0.1"), duplicate: parsed("0.1"), ..raft(5, "all") };
     for latency in latencies() {
@@ -90,8 +90,8 @@ fn every_kind_of_fault_at_once_is_survived() {
     assert_all_hold(&Spec { links: LinkChoice::Reliable, ..base }, 200);
 }
 
-/// Clients notice that a leader crashed after every node knew it, and a new one is elected in a
-/// later epoch.
+/// The leader crashes after every node knows it. Clients notice the crash, and the group elects a
+/// new leader in a later epoch.
 #[test]
 fn a_crashed_leader_is_replaced() {
     for seed in 0..50 {
@@ -104,7 +104,7 @@ fn a_crashed_leader_is_replaced() {
     }
 }
 
-/// Candidates that can never win continue for ever; the run ends.
+/// Candidates that can never win retry forever, so the simulator stops the run.
 #[test]
 fn without_a_majority_no_leader_is_elected_and_the_run_ends() {
     let faults = ["crash 3", "crash 4", "crash 5"].map(parsed).to_vec();
@@ -115,14 +115,14 @@ fn without_a_majority_no_leader_is_elected_and_the_run_ends() {
 }
 
 #[test]
-fn a_false_alarm_elects_anew_in_a_later_epoch() {
+fn a_needless_campaign_starts_an_election_in_a_later_epoch() {
     let script = parsed("campaign 1 at 0ms\ncampaign 3 at 200ms\n");
     let summary = run_without_violations(&Spec { script: Some(script), ..raft(3, "all") }).summary;
     assert_eq!((summary.leader, summary.rounds), (Some(NodeId::from_index(2)), 2));
     assert_eq!((summary.election_messages, summary.announcement_messages), (8, 4));
 }
 
-fn with_faults() -> Vec<Spec<Election>> {
+fn replayed_specs() -> Vec<Spec<Election>> {
     let faults = ["crash 2 at 9ms for 30ms", "cut 1 | rest at 20ms for 40ms", "pause 3 at 5ms for 9ms"];
     let with_faults = Spec { faults: faults.map(parsed).to_vec(), loss: parsed("0.1"), fifo: true, ..raft(4, "all") };
     vec![raft(5, "lowest"), raft(3, "all"), Spec { disk: parsed("fixed:1ms"), ..with_faults }]
@@ -130,7 +130,7 @@ fn with_faults() -> Vec<Spec<Election>> {
 
 #[test]
 fn every_journal_replays_with_the_same_verdicts() {
-    for spec in with_faults() {
+    for spec in replayed_specs() {
         assert_repeatable(&spec);
     }
 }
@@ -138,23 +138,24 @@ fn every_journal_replays_with_the_same_verdicts() {
 #[test]
 fn a_header_with_the_settings_of_another_family_is_refused() {
     let text = String::from_utf8(recorded(&raft(3, "lowest")).1).unwrap();
-    let refusal = |from: &str, to: &str| {
+    let replay_error = |from: &str, to: &str| {
         let altered = text.replacen(from, to, 1);
         assert_ne!(text, altered);
         let mut journal = Journal::open(altered.as_bytes()).unwrap();
         match replay::replay::<Election, _, _>(&mut journal, ()) {
-            Ok(_) => panic!("it replayed with {to}"),
+            Ok(_) => panic!("the journal replayed with {to}"),
             Err(error) => error.to_string(),
         }
     };
     assert!(
-        refusal("\"starters\":\"lowest\"", "\"entries\":3,\"starters\":\"lowest\"").contains("unknown field `entries`")
+        replay_error("\"starters\":\"lowest\"", "\"entries\":3,\"starters\":\"lowest\"")
+            .contains("unknown field `entries`")
     );
-    assert!(refusal("\"starters\":\"lowest\"", "\"starters\":\"9\"").contains("--starters names node 9"));
-    assert!(refusal("\"starters\":\"lowest\",", "").contains("missing field `starters`"));
+    assert!(replay_error("\"starters\":\"lowest\"", "\"starters\":\"9\"").contains("--starters names node 9"));
+    assert!(replay_error("\"starters\":\"lowest\",", "").contains("missing field `starters`"));
     let mut journal = Journal::open(text.as_bytes()).unwrap();
     let Err(error) = replay::replay::<Mutex, _, _>(&mut journal, ()) else {
-        panic!("it replayed as a mutual exclusion")
+        panic!("the journal of an election replayed as mutual exclusion")
     };
     assert!(matches!(error, LabError::Header(_)), "{error}");
 }
@@ -164,12 +165,12 @@ fn an_algorithm_of_another_family_is_refused() {
     let Err(error) = Spec::<Mutex>::named("raft") else { panic!("raft was accepted as mutual exclusion") };
     assert!(matches!(error, LabError::Algorithm(AlgorithmError::OtherFamily { .. })), "{error}");
     let Err(error) = Spec::<Election>::named("central") else { panic!("central was accepted as an election") };
-    assert!(error.to_string().contains("'central' is of the mutex family"), "{error}");
+    assert!(error.to_string().contains("'central' belongs to the mutex family"), "{error}");
 }
 
-/// The check is refused before a node is created, let alone copied.
+/// The checker refuses the algorithm before it creates a node.
 #[test]
-fn a_node_that_cannot_be_copied_cannot_be_checked() {
+fn an_algorithm_whose_nodes_cannot_be_cloned_cannot_be_checked() {
     let mut reports = 0;
     let Err(error) = check::run(&CheckSpec::<Election>::named("raft").unwrap(), &mut |_, _| {
         reports += 1;
@@ -182,7 +183,7 @@ fn a_node_that_cannot_be_copied_cannot_be_checked() {
 }
 
 #[test]
-fn the_printed_command_names_the_starters() {
+fn the_printed_command_contains_the_starters() {
     let spec = Spec { seed: 9, loss: parsed("0.1"), ..raft(5, "2,4-5") };
     assert_eq!(spec.command("sim"), "quorate sim raft --nodes 5 --seed 9 --starters 2,4,5 --loss 0.1");
     assert!(run(&Spec { loss: parsed("0"), ..spec }).summary.epoch >= Some(Epoch(1)));

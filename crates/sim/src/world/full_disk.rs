@@ -61,7 +61,7 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// Makes a disk full: it accepts no more writes. The current sync still completes.
+    /// Makes a disk full: it accepts no more writes. A sync in progress still completes.
     pub(super) fn fill_disk(&mut self, serial: u64, node: NodeId, text: &str) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         slot.host.disk_faults_mut().full_by.push(serial);
@@ -111,7 +111,7 @@ where
         self.step(node, input);
     }
 
-    /// Makes the current sync fail. Without a current sync, the node crashes at once.
+    /// Makes the sync in progress fail. If there is none, the node crashes at once.
     pub(super) fn begin_disk_failure(&mut self, node: NodeId, failure: Failure, text: &str) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Down {

@@ -422,7 +422,7 @@ where
 
     /// Returns whether only timers can cause further events: no fault, message, disk event, command
     /// or alarm is pending, except those that wait in a paused node or for a full disk.
-    pub fn is_left_to_timers(&self) -> bool {
+    pub fn has_only_timers_left(&self) -> bool {
         let Environment { under_way, syncing, planned, stalled, pending_faults, .. } = self.environment;
         pending_faults == 0 && under_way + syncing + planned == stalled
     }

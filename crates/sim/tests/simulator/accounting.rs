@@ -105,7 +105,7 @@ impl Observer<Actions, String> for MessageAccounts {
 fn no_events_are_left_at_the_end() {
     for seed in 0..3_000 {
         let world = chaos(seed).run_to_end(());
-        assert!(world.is_left_to_timers(), "seed {seed}");
+        assert!(world.has_only_timers_left(), "seed {seed}");
         assert_eq!(world.next_time(), None, "seed {seed}");
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// The failed sync is never confirmed, and the effects that waited for it are never carried out.
 #[test]
-fn a_current_sync_fails_when_it_would_complete() {
+fn a_sync_in_progress_fails_when_it_would_have_completed() {
     let scenario = Scenario::new(2)
         .sync("fixed:5ms")
         .command("0ms", 1, [save(1), emit("one")])
@@ -24,9 +24,9 @@ fn a_current_sync_fails_when_it_would_complete() {
     assert!(!trace.contains("never") && !trace.contains("ping") && !trace.contains("saved 2"), "{trace}");
 }
 
-/// Without a current sync, the node crashes at once and loses no write.
+/// If no sync is in progress, the node crashes at once and loses no write.
 #[test]
-fn a_disk_without_a_sync_fails_at_once() {
+fn an_idle_disk_fails_at_once() {
     let scenario = Scenario::new(1).command("0ms", 1, [save(1)]).fault("disk 1 fails at 1ms for 2ms").command(
         "2ms",
         1,
@@ -42,16 +42,17 @@ fn a_disk_without_a_sync_fails_at_once() {
         3ms 1 > finds [1]
     "#]]
     .assert_eq(&scenario.trace());
-    let for_good = Scenario::new(1).fault("disk 1 fails at 1ms").run_to_end(());
-    assert!(for_good.is_left_to_timers());
-    assert_eq!(for_good.time(), at("1ms"));
+    let permanent_failure = Scenario::new(1).fault("disk 1 fails at 1ms").run_to_end(());
+    assert!(permanent_failure.has_only_timers_left());
+    assert_eq!(permanent_failure.time(), at("1ms"));
 }
 
-/// Writes that wait for space when the disk fails may survive or not, as in a torn crash.
+/// As in a `crash … torn`, any prefix of the unsynced writes may survive, even of writes that wait
+/// for space on a full disk.
 #[test]
 fn a_failed_disk_keeps_a_random_prefix_of_the_writes() {
-    for full in [false, true] {
-        let mut found = BTreeSet::new();
+    for is_full in [false, true] {
+        let mut recovered = BTreeSet::new();
         for seed in 0..200 {
             let mut scenario = Scenario::new(1)
                 .seed(seed)
@@ -60,19 +61,19 @@ fn a_failed_disk_keeps_a_random_prefix_of_the_writes() {
                 .command("6ms", 1, [save(2), emit("never")])
                 .command("7ms", 1, [save(3)])
                 .fault("disk 1 fails at 8ms for 5ms");
-            if full {
+            if is_full {
                 scenario = scenario.fault("disk 1 full at 5.5ms for 1s");
             }
             let trace = scenario.trace();
             assert!(!trace.contains("never"), "seed {seed}:\n{trace}");
-            let crash = if full { "8ms" } else { "11ms" };
+            let crash = if is_full { "8ms" } else { "11ms" };
             assert!(trace.contains(&format!("\n{crash} * 1 crashed")), "seed {seed}:\n{trace}");
-            found.insert(trace.lines().find_map(|line| line.split_once("finds ")).unwrap().1.to_string());
+            recovered.insert(trace.lines().find_map(|line| line.split_once("finds ")).unwrap().1.to_string());
         }
         assert_eq!(
-            found.iter().map(String::as_str).collect::<Vec<_>>(),
+            recovered.iter().map(String::as_str).collect::<Vec<_>>(),
             ["[1, 2, 3]", "[1, 2]", "[1]"],
-            "full: {full}"
+            "disk full: {is_full}"
         );
     }
 }
@@ -100,10 +101,10 @@ fn a_disk_failure_has_no_effect_on_a_node_that_is_down() {
     .assert_eq(&scenario.trace());
 }
 
-/// If the node crashes for another reason before its sync completes, the failure ends with that
-/// sync, and its duration too.
+/// If the node crashes for another reason before its sync completes, the disk failure is cancelled
+/// along with the sync: it neither crashes the node again nor delays its restart.
 #[test]
-fn a_failure_ends_with_its_sync() {
+fn a_crash_cancels_a_pending_disk_failure() {
     let scenario = Scenario::new(1)
         .sync("fixed:5ms")
         .command("0ms", 1, [save(1)])
@@ -115,7 +116,7 @@ fn a_failure_ends_with_its_sync() {
     assert!(trace.contains("10ms 1 < start 1") && trace.contains("16ms 1 > emit two"), "{trace}");
 }
 
-/// Of two failures during one sync, the first one counts.
+/// Of two disk failures during one sync, only the first has an effect.
 #[test]
 fn a_sync_fails_once() {
     let scenario = Scenario::new(1)
@@ -146,10 +147,10 @@ fn a_paused_node_with_a_failed_sync_crashes_when_it_resumes() {
         after.contains("20ms * lost 2.1 to 1: the receiver is down") && after.contains("25ms 1 < start 1"),
         "{trace}"
     );
-    assert!(!trace.contains("never") && !trace.contains("also never"), "{trace}");
+    assert!(!trace.contains("never"), "{trace}");
     let world = scenario.run_to_end(());
-    assert!(world.is_quiet() && world.is_left_to_timers());
-    // Without a current sync, a paused node crashes at once.
+    assert!(world.is_quiet() && world.has_only_timers_left());
+    // If no sync is in progress, a paused node crashes at once.
     let idle = Scenario::new(1).fault("pause 1 at 1ms").fault("disk 1 fails at 3ms").trace();
     assert!(idle.contains("3ms * 1 crashed"), "{idle}");
 }
@@ -161,13 +162,13 @@ fn clients_are_notified_of_a_disk_failure_as_a_crash() {
     let scenario = Scenario::new(1).sync("fixed:5ms").command("0ms", 1, [save(1)]).fault("disk 1 fails at 1ms for 4ms");
     let mut world = scenario.world(());
     while world.time() < at("1ms") && world.advance() {}
-    assert!(!world.is_quiet() && !world.is_left_to_timers());
+    assert!(!world.is_quiet() && !world.has_only_timers_left());
     while world.time() < at("5ms") && world.advance() {}
     assert!(!world.is_up(crate::common::node(1)));
-    assert!(!world.is_left_to_timers(), "the node is to restart");
+    assert!(!world.has_only_timers_left(), "the restart is pending");
     while world.advance() {}
-    let news: Vec<_> = std::iter::from_fn(|| world.next_client_event()).map(|(_, news)| news).collect();
-    assert_eq!(news, [ClientEvent::Crashed, ClientEvent::Restarted]);
+    let client_events: Vec<_> = std::iter::from_fn(|| world.next_client_event()).map(|(_, event)| event).collect();
+    assert_eq!(client_events, [ClientEvent::Crashed, ClientEvent::Restarted]);
     assert_eq!(world.time(), at("9ms"));
 }
 
@@ -178,9 +179,9 @@ fn a_disk_can_fail_before_the_start() {
     assert_eq!(trace, "0ms * disk 1 fails\n0ms * 1 crashed, 0 writes lost\n3ms 1 < start 1\n3ms 1 > finds []\n");
 }
 
-/// The same seed fails in the same way, and its journal replays.
+/// Two runs with the same seed write the same journal, and the journal replays.
 #[test]
-fn a_failure_replays() {
+fn a_run_with_a_disk_failure_replays() {
     for seed in 0..100 {
         let scenario = Scenario::new(2)
             .seed(seed)
@@ -191,7 +192,8 @@ fn a_failure_replays() {
             .command("9ms", 1, [save(5), send(2)]);
         let journal = scenario.journal();
         assert_eq!(journal, scenario.journal());
-        let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), scenario.node_factory(), &mut ()).unwrap();
-        assert_eq!(lines, journal.lines().count() as u64, "seed {seed}");
+        let replayed_lines =
+            replay(&mut Journal::open(journal.as_bytes()).unwrap(), scenario.node_factory(), &mut ()).unwrap();
+        assert_eq!(replayed_lines, journal.lines().count() as u64, "seed {seed}");
     }
 }

@@ -50,7 +50,7 @@ fn effects_wait_for_space_on_a_full_disk() {
 
 /// A sync that started before the disk was full completes; writes that it did not cover wait.
 #[test]
-fn a_current_sync_still_completes() {
+fn a_sync_in_progress_still_completes() {
     let scenario = Scenario::new(1)
         .sync("fixed:5ms")
         .command("0ms", 1, [save(1), emit("one")])
@@ -227,24 +227,24 @@ fn a_world_waits_for_a_full_disk_that_has_an_end() {
     let scenario = Scenario::new(2).command("1ms", 1, [save(1), send(2)]);
     let mut world = scenario.clone().fault("disk 1 full for 50ms").world(());
     while world.time() < at("1ms") && world.advance() {}
-    assert!(!world.is_quiet() && !world.is_left_to_timers());
+    assert!(!world.is_quiet() && !world.has_only_timers_left());
     while world.advance() {}
-    assert!(world.is_quiet() && world.is_left_to_timers());
+    assert!(world.is_quiet() && world.has_only_timers_left());
     assert_eq!(world.time(), at("51ms"));
 
     let world = scenario.clone().fault("disk 1 full").run_to_end(());
     assert!(!world.is_quiet(), "a write still waits");
-    assert!(world.is_left_to_timers(), "but no fault will free space");
+    assert!(world.has_only_timers_left(), "but no fault will free space");
 
     let world = scenario.fault("disk 1 full").fault("crash 1 at 9ms for 1ms").run_to_end(());
-    assert!(world.is_quiet() && world.is_left_to_timers());
+    assert!(world.is_quiet() && world.has_only_timers_left());
 }
 
 /// A full disk without waiting writes does not keep the world from being quiet.
 #[test]
 fn a_full_disk_without_waiting_writes_is_quiet() {
     let world = Scenario::new(1).fault("disk 1 full at 1ms").run_to_end(());
-    assert!(world.is_quiet() && world.is_left_to_timers());
+    assert!(world.is_quiet() && world.has_only_timers_left());
 }
 
 /// With disks that are full at random times, but without crashes, all writes become durable once

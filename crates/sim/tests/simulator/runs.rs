@@ -251,9 +251,9 @@ fn a_world_with_a_scheduled_alarm_is_not_quiet() {
     let mut world = Scenario::new(1).command("0ms", 1, ticking(3)).world(());
     world.wake(at("15ms"), node(1));
     while world.time() < at("10ms") && world.advance() {}
-    assert!(world.has_plans() && !world.is_quiet() && !world.is_left_to_timers());
+    assert!(world.has_plans() && !world.is_quiet() && !world.has_only_timers_left());
     while world.time() < at("15ms") && world.advance() {}
-    assert!(!world.has_plans() && !world.is_quiet() && world.is_left_to_timers());
+    assert!(!world.has_plans() && !world.is_quiet() && world.has_only_timers_left());
     assert_eq!(world.next_client_event(), Some((node(1), ClientEvent::Alarm)));
     while world.advance() {}
     assert!(world.is_quiet());

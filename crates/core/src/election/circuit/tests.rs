@@ -240,7 +240,7 @@ fn ci_10_a_run_that_takes_too_long_is_repeated() {
 }
 
 #[test]
-fn a_run_that_names_strangers_or_the_receiver_itself_as_dead_changes_nothing() {
+fn a_run_that_names_nonmembers_or_the_receiver_itself_as_dead_changes_nothing() {
     for without in [&[9][..], &[2], &[3, 1], &[1, 1]] {
         let mut ring = with(Repair::Detector, 3);
         ring.step(node(2), Input::Message { from: node(1), message: claim(1, without, 1) });

@@ -96,7 +96,7 @@ impl<'a> ReportSet<'a> {
                 let known = survey.floor.entry(*sender).or_insert(0);
                 *known = (*known).max(*floor);
             }
-            survey.notes.insert(node, holdings.notes.clone());
+            survey.order_reports.insert(node, holdings.order_report.clone());
         }
         survey
     }

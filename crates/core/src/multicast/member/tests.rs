@@ -120,7 +120,7 @@ fn mc_7_a_report_has_the_messages_held_and_positions_known() {
         [(2, 0, 1, "3 knows the number of a message that it lacks"), (1, 2, 0, "2 knows none")]
     {
         let begun = script_group.nodes[place].report().begun.expect("it is in a view");
-        let known = begun.notes.positions().map(|known| known.positions.len());
+        let known = begun.order_report.positions().map(|known| known.positions.len());
         assert_eq!((begun.held.len(), known), (held, Some(numbers)), "{why}");
     }
 }

@@ -138,7 +138,7 @@ impl ViewState {
         Holdings {
             held: self.queue.kept().map(|(id, tag, _)| (id, tag.clone())).collect(),
             floor: self.members().iter().map(|sender| (sender, self.queue.forgotten(sender))).collect(),
-            notes: self.order.notes(),
+            order_report: self.order.report(),
             view: self.view.epoch(),
         }
     }
@@ -165,7 +165,8 @@ pub struct Holdings {
     pub held: BTreeMap<MessageId, Causes>,
     /// For each sender, the number of its messages that all members hold.
     pub floor: BTreeMap<NodeId, u64>,
-    pub notes: OrderReport,
+    #[cfg_attr(feature = "serde", serde(rename = "notes"))]
+    pub order_report: OrderReport,
 }
 
 impl Holdings {

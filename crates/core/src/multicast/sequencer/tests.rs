@@ -1,15 +1,16 @@
-//! Tests of the rules of the sequencer order.
+//! Tests of the rules of total order by a sequencer. "Number" and "position" mean the same: the
+//! place of a message in the total order.
 
 use super::{Position, Positions, Sequencer};
 use crate::multicast::causal::Causes;
 use crate::multicast::support::{
-    RecordingSink, assert_all_deliver, assert_forgets, bare, delivered_by, group, id, node, prune, queue, run_script,
-    settle, survey,
+    RecordingSink, assert_all_deliver, assert_forgets, delivered_by, group, id, node, prune, queue, run_script, settle,
+    survey, without_causes,
 };
 use crate::multicast::{Causal, Fifo, OrderMessage, OrderReport, Ordering, Payload, Plan, Sequencing, Unordered};
 
-fn via(nodes: usize) -> Plan {
-    Plan { sequencing: Sequencing::Via, ..group(nodes) }
+fn through_sequencer(nodes: usize) -> Plan {
+    Plan { sequencing: Sequencing::ThroughSequencer, ..group(nodes) }
 }
 
 fn positions(delivered: u64, positions: &[(u64, (usize, u64))]) -> OrderReport {
@@ -34,10 +35,10 @@ fn sq_1_causes_are_numbered_first() {
 }
 
 #[test]
-fn sq_2_the_number_goes_to_all_alone_or_with_its_message() {
+fn sq_2_the_sequencer_sends_the_number_alone_or_with_its_message() {
     let trace = run_script::<Sequencer<Unordered>>(&group(3), "2 send\n2 > 1");
     assert!(trace.contains("letter → all") && trace.contains("place → all"), "{trace}");
-    let trace = run_script::<Sequencer<Unordered>>(&via(3), "2 send\n2 > 1\n1 > 3\n1 > 2\n1 send\nrest");
+    let trace = run_script::<Sequencer<Unordered>>(&through_sequencer(3), "2 send\n2 > 1\n1 > 3\n1 > 2\n1 send\nrest");
     assert!(trace.contains("letter → 1") && !trace.contains("place"), "{trace}");
     assert_all_deliver(&trace, 3, &["2#1", "1#1"]);
 }
@@ -53,14 +54,14 @@ fn sq_3_only_the_sequencer_assigns_numbers_and_each_once() {
     }
     let position = |number, sender, count| OrderMessage::Position(Position { number, id: id(sender, count) });
     order.handle_message(node(3), position(1, 3, 1), &queue, &mut sink);
-    assert_eq!(order.next(&queue), None, "not the sequencer");
+    assert_eq!(order.next(&queue), None, "node 3 is not the sequencer");
     order.handle_message(node(1), position(1, 9, 1), &queue, &mut sink);
-    assert!(sink.rules.is_empty(), "not the message of a member");
+    assert!(sink.rules.is_empty(), "node 9 is not a member");
     order.handle_message(node(1), position(1, 1, 1), &queue, &mut sink);
     order.handle_message(node(1), position(1, 3, 1), &queue, &mut sink);
     order.handle_message(node(1), position(2, 1, 1), &queue, &mut sink);
     assert_eq!(order.next(&queue), Some(id(1, 1)));
-    assert!(!order.is_position_known(id(3, 1)), "1 is taken");
+    assert!(!order.is_position_known(id(3, 1)), "number 1 belongs to 1#1");
     assert_eq!((sink.rules.len(), sink.messages), (1, [].into()));
 }
 
@@ -83,15 +84,16 @@ fn sq_4_a_number_waits_for_its_message() {
 
 #[test]
 fn sq_5_numbers_are_forgotten_with_their_messages() {
-    let trace = assert_forgets::<Sequencer<Unordered>>(|notes| notes.positions().map(|known| known.positions.len()));
+    let trace = assert_forgets::<Sequencer<Unordered>>(|report| report.positions().map(|known| known.positions.len()));
     assert_eq!(delivered_by(&trace, 1), delivered_by(&trace, 3));
 }
 
 #[test]
-fn sq_6_numbered_messages_come_first() {
-    let held = bare([(1, 3), (2, 1), (2, 2), (3, 1)]);
-    let notes = [(2, positions(7, &[(7, (3, 1)), (8, (1, 4))])), (3, positions(0, &[(7, (3, 1)), (9, (1, 3))]))];
-    let survey = survey(held, [2, 0, 0], notes);
+fn sq_6_when_a_view_ends_numbered_messages_come_first() {
+    let held = without_causes([(1, 3), (2, 1), (2, 2), (3, 1)]);
+    let order_reports =
+        [(2, positions(7, &[(7, (3, 1)), (8, (1, 4))])), (3, positions(0, &[(7, (3, 1)), (9, (1, 3))]))];
+    let survey = survey(held, [2, 0, 0], order_reports);
     let order = settle::<Sequencer<Unordered>>(&survey);
     assert_eq!(order, [id(3, 1), id(1, 3), id(2, 1), id(2, 2)], "no survivor holds the message with number 8");
     assert_eq!(prune::<Sequencer<Unordered>>([id(3, 1), id(1, 4), id(2, 1)], &survey), [id(3, 1), id(2, 1)]);
@@ -99,10 +101,14 @@ fn sq_6_numbered_messages_come_first() {
 
 #[test]
 fn sq_6_the_inner_order_places_messages_after_an_unknown_number() {
-    let held = bare([(2, 1), (2, 2), (3, 1)]);
+    let held = without_causes([(2, 1), (2, 2), (3, 1)]);
     let survey = survey(held, [0, 0, 0], [(3, positions(0, &[(1, (3, 1)), (3, (2, 2))]))]);
     let order = settle::<Sequencer<Fifo>>(&survey);
-    assert_eq!(order, [id(3, 1), id(2, 1), id(2, 2)], "number 2 of 2#1 was lost, but 2#2 is not lost with it");
+    assert_eq!(
+        order,
+        [id(3, 1), id(2, 1), id(2, 2)],
+        "no survivor knows number 2, so the inner order places 2#1 and 2#2"
+    );
 }
 
 #[test]

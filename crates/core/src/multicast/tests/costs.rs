@@ -60,7 +60,7 @@ fn measure(begin: Begin, plan: &Plan, sender: NodeId) -> (u64, u64) {
 
 fn check(begin: Begin, facts: &Facts) {
     let ways: &[Sequencing] =
-        if facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
+        if facts.sequences { &[Sequencing::ToAll, Sequencing::ThroughSequencer] } else { &[Sequencing::ToAll] };
     for (delivery, sequencing) in
         [Delivery::Prompt, Delivery::Uniform].into_iter().flat_map(|d| ways.iter().map(move |w| (d, *w)))
     {
@@ -103,7 +103,7 @@ fn a_group_of_one_delivers_at_once_and_sends_nothing() {
     check_alone::<Fifo>(&group(1));
     check_alone::<Causal>(&group(1));
     check_alone::<Sequencer<Unordered>>(&group(1));
-    check_alone::<Sequencer<Unordered>>(&Plan { sequencing: Sequencing::Via, ..group(1) });
+    check_alone::<Sequencer<Unordered>>(&Plan { sequencing: Sequencing::ThroughSequencer, ..group(1) });
     check_alone::<Isis<Unordered>>(&group(1));
 }
 
@@ -111,7 +111,7 @@ fn a_group_of_one_delivers_at_once_and_sends_nothing() {
 fn the_expected_figures_are_those_of_the_textbook() {
     let plan = Plan::new(Group::of_size(5));
     let relayed = Plan { relay: true, ..plan.clone() };
-    let via = Plan { sequencing: Sequencing::Via, ..plan.clone() };
+    let via = Plan { sequencing: Sequencing::ThroughSequencer, ..plan.clone() };
     let figures = |facts: &Facts, plan: &Plan| ((facts.expected)(plan).messages, (facts.expected)(plan).slowest);
     assert_eq!(figures(&unordered::FACTS, &plan), (4, 1));
     assert_eq!(figures(&unordered::RELIABLE_FACTS, &relayed), (20, 1));

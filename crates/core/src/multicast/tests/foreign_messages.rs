@@ -2,7 +2,7 @@
 
 use crate::multicast::isis::{Priorities, Priority, PriorityState, Vote};
 use crate::multicast::sequencer::Positions;
-use crate::multicast::support::{RecordingSink, bare, group, id, node, queue, survey};
+use crate::multicast::support::{RecordingSink, group, id, node, queue, survey, without_causes};
 use crate::multicast::{
     AnyOrdering, Begin, Causal, Causes, Fifo, Isis, OrderMessage, OrderReport, Ordering, Payload, Position, Sequencer,
     Unordered,
@@ -51,12 +51,12 @@ fn reports_of_another_ordering_do_not_change_the_settled_order() {
         (Isis::<Unordered>::boxed, &positions),
     ];
     for (begin, foreign) in orders {
-        let left = |notes: OrderReport| survey(bare([(1, 1), (2, 1)]), [0, 0, 0], [(1, notes)]);
+        let left = |order_report: OrderReport| survey(without_causes([(1, 1), (2, 1)]), [0, 0, 0], [(1, order_report)]);
         let order = begun(begin);
         assert_eq!(order.settle(&left(foreign.clone())), [id(1, 1), id(2, 1)], "{order:?}");
         assert_eq!(order.settle(&left(foreign.clone())), order.settle(&left(OrderReport::Nothing)), "{order:?}");
     }
-    let right = survey(bare([(1, 1), (2, 1)]), [0, 0, 0], [(1, positions)]);
+    let right = survey(without_causes([(1, 1), (2, 1)]), [0, 0, 0], [(1, positions)]);
     assert_eq!(begun(Sequencer::<Unordered>::boxed).settle(&right), [id(2, 1), id(1, 1)], "its own reports do");
 }
 

@@ -33,7 +33,7 @@ pub(super) fn run_seed(
 
 fn plans(facts: &Facts) -> impl Iterator<Item = Plan> {
     let ways: &[Sequencing] =
-        if facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
+        if facts.sequences { &[Sequencing::ToAll, Sequencing::ThroughSequencer] } else { &[Sequencing::ToAll] };
     let relay = facts.relays;
     [Delivery::Prompt, Delivery::Uniform].into_iter().flat_map(move |delivery| {
         ways.iter().flat_map(move |sequencing| {

@@ -56,9 +56,9 @@ impl Agreement {
         let Some(before) = self.beliefs.get(node.index()).copied() else { return };
         let after = match (before, change) {
             (belief, Change::Campaigns | Change::Extends { .. }) => belief,
-            (_, Change::Begins(_) | Change::Boots | Change::Ends) => Belief::Unaware,
+            (_, Change::Begins(_) | Change::Starts | Change::Ends) => Belief::Unaware,
             (_, Change::Learns { leader, epoch, until: _ }) => Belief::Knows { leader, epoch },
-            (_, Change::Dies) => Belief::Down,
+            (_, Change::Crashes) => Belief::Down,
         };
         self.forget(node, before);
         if let Some(belief) = self.beliefs.get_mut(node.index()) {

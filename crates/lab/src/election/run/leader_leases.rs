@@ -50,7 +50,9 @@ impl LeaderLeases {
                     self.check(time, node, "extended its leadership", line);
                 }
             }
-            Change::Begins(_) | Change::Learns { .. } | Change::Ends | Change::Dies | Change::Boots => *lease = None,
+            Change::Begins(_) | Change::Learns { .. } | Change::Ends | Change::Crashes | Change::Starts => {
+                *lease = None
+            }
             Change::Campaigns => {}
         }
     }

@@ -39,8 +39,10 @@ pub enum Change {
         until: Time,
     },
     Ends,
-    Dies,
-    Boots,
+    /// The node crashed or stopped.
+    Crashes,
+    /// The node started or restarted.
+    Starts,
 }
 
 /// Returns the change that a moment causes at a node, if any.
@@ -49,12 +51,12 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
         Moment::Input { time, node, input: ObservedInput::Command(Command::Campaign), .. } => {
             Some((*time, *node, Change::Campaigns))
         }
-        Moment::Input { time, node, input: ObservedInput::Start { .. }, .. } => Some((*time, *node, Change::Boots)),
+        Moment::Input { time, node, input: ObservedInput::Start { .. }, .. } => Some((*time, *node, Change::Starts)),
         Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
             Some((*time, *node, change_from_event(event)?))
         }
         Moment::World { time, what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } } => {
-            Some((*time, *node, Change::Dies))
+            Some((*time, *node, Change::Crashes))
         }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
     }

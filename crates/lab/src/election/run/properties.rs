@@ -153,8 +153,8 @@ impl Observer<Command, Event> for Properties {
             Change::Campaigns => self.record_campaign(node),
             Change::Begins(epoch) => self.record_participation(time, node, epoch),
             Change::Learns { leader, epoch, until: _ } => self.record_result(time, node, leader, epoch),
-            Change::Boots => self.record_start(node),
-            Change::Dies | Change::Extends { .. } | Change::Ends => {}
+            Change::Starts => self.record_start(node),
+            Change::Crashes | Change::Extends { .. } | Change::Ends => {}
         }
         if self.agreement.is_reached() {
             self.starter = None;

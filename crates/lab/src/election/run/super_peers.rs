@@ -26,11 +26,11 @@ impl SuperPeerMeasures {
     pub fn observe(&mut self, node: NodeId, change: Change, before: &Agreement) {
         match change {
             Change::Learns { leader, .. } => self.record_leader(node, leader),
-            Change::Dies => {
+            Change::Crashes => {
                 self.must_move += self.moves_caused_by(node, before, false);
                 self.forget(node);
             }
-            Change::Boots => {
+            Change::Starts => {
                 self.has_begun = true;
                 self.must_move += self.moves_caused_by(node, before, true);
                 self.forget(node);

@@ -79,15 +79,15 @@ impl Campaigns {
     fn schedule_notices(&mut self, now: Time, node: NodeId, change: Change, plan: &mut Plan<Command>) {
         let CampaignSource::Starters { who, ring, ranking, notice: Some(notice) } = &self.source else { return };
         let callers = match change {
-            Change::Dies if self.agreement.is_followed(node) => who.among(self.agreement.live(), ring, ranking),
+            Change::Crashes if self.agreement.is_followed(node) => who.among(self.agreement.live(), ring, ranking),
             Change::Learns { leader, .. } if !self.agreement.is_live(leader) => vec![node],
             Change::Campaigns
             | Change::Begins(_)
             | Change::Learns { .. }
             | Change::Extends { .. }
             | Change::Ends
-            | Change::Dies
-            | Change::Boots => Vec::new(),
+            | Change::Crashes
+            | Change::Starts => Vec::new(),
         };
         for caller in callers {
             let at = now + *notice;
@@ -132,8 +132,8 @@ impl Workload<Command, Event> for Campaigns {
     fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         let change = match news {
             ClientEvent::Emitted(event) => change_from_event(event),
-            ClientEvent::Crashed => Some(Change::Dies),
-            ClientEvent::Restarted => Some(Change::Boots),
+            ClientEvent::Crashed => Some(Change::Crashes),
+            ClientEvent::Restarted => Some(Change::Starts),
             ClientEvent::Alarm => {
                 self.campaign_if_leader_is_down(now, node, plan);
                 None

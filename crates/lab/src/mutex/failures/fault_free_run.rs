@@ -130,7 +130,7 @@ impl Observer<Command, Event> for RequestsAfterFault {
                 self.has_crashed = true;
                 Some(*node)
             }
-            (_, Some((_, node, Change::Asks(..)))) if self.has_crashed => Some(node),
+            (_, Some((_, node, Change::Requests(..)))) if self.has_crashed => Some(node),
             (Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. }, _) => None,
         };
         if let Some(missing) = requester.and_then(|node| self.missing.get_mut(node.index())) {

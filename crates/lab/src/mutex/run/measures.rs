@@ -164,7 +164,7 @@ impl Observer<Command, Event> for Measures {
         let before = *phase;
         *phase = before.after(change);
         match (before, change) {
-            (LockPhase::Idle, Change::Asks(..)) => self.record_request(time, node),
+            (LockPhase::Idle, Change::Requests(..)) => self.record_request(time, node),
             (_, Change::Enters { .. }) => self.record_entry(time, node, before),
             (LockPhase::Holding, Change::Leaves) => self.record_release(time, node),
             (LockPhase::Holding, Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
@@ -174,7 +174,7 @@ impl Observer<Command, Event> for Measures {
                 self.remove_request(node);
                 self.handover = None;
             }
-            (LockPhase::Waiting | LockPhase::Holding, Change::Asks(..))
+            (LockPhase::Waiting | LockPhase::Holding, Change::Requests(..))
             | (_, Change::Extends { .. })
             | (LockPhase::Idle, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {}
         }

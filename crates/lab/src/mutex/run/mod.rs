@@ -18,16 +18,17 @@ use quorate_core::mutex::{Access, Command, Event, Patience};
 use quorate_core::{Fence, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, WorldEvent};
 
-/// A change in a node's relation to the critical section.
+/// A change of a node's [`LockPhase`], or of the expiry of its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    Asks(Patience, Access),
+    Requests(Patience, Access),
     Enters {
         fence: Fence,
         /// When the entry expires, on the node's clock.
         until: Time,
     },
     Extends {
+        /// The new expiry, on the node's clock.
         until: Time,
     },
     Leaves,
@@ -35,6 +36,7 @@ pub enum Change {
     Loses,
     /// The request ended without an entry: denied or cancelled.
     EndsWithoutEntry,
+    /// The node crashed or stopped.
     Crashes,
 }
 
@@ -42,13 +44,13 @@ pub enum Change {
 pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Change)> {
     match moment {
         Moment::Input { time, node, input: ObservedInput::Command(command), .. } => {
-            let asks = match command {
-                Command::Acquire => Change::Asks(Patience::Wait, Access::Exclusive),
-                Command::Try => Change::Asks(Patience::Try, Access::Exclusive),
-                Command::Share => Change::Asks(Patience::Wait, Access::Shared),
+            let change = match command {
+                Command::Acquire => Change::Requests(Patience::Wait, Access::Exclusive),
+                Command::Try => Change::Requests(Patience::Try, Access::Exclusive),
+                Command::Share => Change::Requests(Patience::Wait, Access::Shared),
                 Command::Cancel | Command::Release => return None,
             };
-            Some((*time, *node, asks))
+            Some((*time, *node, change))
         }
         Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
             let change = match event {
@@ -68,7 +70,7 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
     }
 }
 
-/// The relation of a node to the lock.
+/// Whether a node has requested the critical section or is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LockPhase {
     #[default]
@@ -83,8 +85,8 @@ impl LockPhase {
     #[must_use]
     pub fn after(self, change: Change) -> Self {
         match (self, change) {
-            (Self::Idle, Change::Asks(..)) => Self::Waiting,
-            (unchanged, Change::Asks(..) | Change::Extends { .. }) => unchanged,
+            (Self::Idle, Change::Requests(..)) => Self::Waiting,
+            (unchanged, Change::Requests(..) | Change::Extends { .. }) => unchanged,
             (_, Change::Enters { .. }) => Self::Holding,
             (_, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => Self::Idle,
         }

@@ -322,7 +322,7 @@ impl Observer<Command, Event> for Properties {
         let before = state.phase;
         state.phase = before.after(change);
         match (before, change) {
-            (LockPhase::Idle, Change::Asks(patience, access)) => self.record_request(time, node, patience, access),
+            (LockPhase::Idle, Change::Requests(patience, access)) => self.record_request(time, node, patience, access),
             (before, Change::Enters { fence, until }) => {
                 (state.until, state.succeeded_by) = (until, None);
                 self.record_entry(time, node, before, fence);
@@ -341,7 +341,7 @@ impl Observer<Command, Event> for Properties {
                     overtaking.end_request(node);
                 }
             }
-            (LockPhase::Waiting | LockPhase::Holding, Change::Asks(..))
+            (LockPhase::Waiting | LockPhase::Holding, Change::Requests(..))
             | (LockPhase::Idle | LockPhase::Waiting, Change::Extends { .. })
             | (LockPhase::Idle, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {}
         }

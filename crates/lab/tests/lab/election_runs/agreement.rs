@@ -15,9 +15,9 @@ impl Reference {
         let Some(belief) = self.0.get_mut(id.index()) else { return };
         match change {
             Change::Campaigns | Change::Extends { .. } => {}
-            Change::Begins(_) | Change::Boots | Change::Ends => *belief = Belief::Unaware,
+            Change::Begins(_) | Change::Starts | Change::Ends => *belief = Belief::Unaware,
             Change::Learns { leader, epoch, until: _ } => *belief = Belief::Knows { leader, epoch },
-            Change::Dies => *belief = Belief::Down,
+            Change::Crashes => *belief = Belief::Down,
         }
     }
 
@@ -63,8 +63,8 @@ fn change() -> impl Strategy<Value = (u32, Change)> {
         1 => Just(Change::Campaigns),
         2 => epoch.prop_map(Change::Begins),
         6 => learns,
-        2 => Just(Change::Dies),
-        1 => Just(Change::Boots),
+        2 => Just(Change::Crashes),
+        1 => Just(Change::Starts),
         1 => Just(Change::Ends),
     ];
     (1..=NODES + 1, change)

@@ -5,7 +5,7 @@ mod when_busy;
 
 use super::Central;
 use crate::group::Group;
-use crate::mutex::rules::{rules, with_a_stranger};
+use crate::mutex::rules::{rules, with_a_nonmember};
 use crate::node::NodeId;
 use expect_test::expect;
 
@@ -183,8 +183,8 @@ rules! { Central::new, 3;
         1 try: CE-1 requests entry with ticket 1/1; CE-7 denies ticket 1/1; denied
     "#]]);
 
-    ce_2_a_stranger_is_not_served(
-        by with_a_stranger(Central::new), "3 acquire; 3 > 1; 3 cancel; 3 > 1", expect![[r#"
+    ce_2_a_request_of_a_nonmember_is_ignored(
+        by with_a_nonmember(Central::new), "3 acquire; 3 > 1; 3 cancel; 3 > 1", expect![[r#"
             3 acquire: CE-1 requests entry with ticket 3/1; request → 1
             1 receives request from 3: CE-2 ignores ticket 3/1: it is void
             3 cancel: cancelled; CE-6 cancels ticket 3/1; release → 1

@@ -9,7 +9,7 @@ mod yielding;
 use super::{Form, Maekawa};
 use crate::group::Group;
 use crate::mutex::quorum::Quorums;
-use crate::mutex::rules::{rules, with_a_stranger};
+use crate::mutex::rules::{rules, with_a_nonmember};
 use crate::node::NodeId;
 use expect_test::expect;
 
@@ -210,7 +210,7 @@ rules! { node, 4;
             1 receives vote from 3: MK-3 has every vote for (1, 1); ENTERS (fence 0.2)
         "#]]);
 
-    mk_2_a_stranger_is_not_served(by with_a_stranger(node), of 3, "3 acquire; 3 > 1; 3 cancel; 3 > 1", expect![[r#"
+    mk_2_a_request_of_a_nonmember_is_ignored(by with_a_nonmember(node), of 3, "3 acquire; 3 > 1; 3 cancel; 3 > 1", expect![[r#"
         3 acquire: MK-1 requests votes of 1,3 with (1, 3); request → 1; MK-2 votes for (1, 3)
         1 receives request from 3: MK-2 ignores (1, 3), which came from 3
         3 cancel: cancelled; MK-10 releases every vote for (1, 3); release → 1; MK-5 has its vote back; the queue is empty

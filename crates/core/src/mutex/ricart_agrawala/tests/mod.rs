@@ -69,7 +69,7 @@ rules! { RicartAgrawala::new, 3;
         1 receives reply from 2: RA-3 has every reply to (1, 1); ENTERS (fence 0.1)
     "#]]);
 
-    ra_3_the_reply_of_a_stranger_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1", expect![[r#"
+    ra_3_the_reply_of_a_nonmember_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1", expect![[r#"
         nothing
     "#]]);
 

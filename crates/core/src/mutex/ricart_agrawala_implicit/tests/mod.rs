@@ -51,7 +51,7 @@ rules! { node, 3;
             1 release: LEAVES; RI-5 sends its deferred reply to (2, 2); reply → 2
         "#]]);
 
-    ri_3_a_deferral_of_a_stranger_is_ignored(
+    ri_3_a_deferral_of_a_nonmember_is_ignored(
         of 2, "1 acquire; rest | 1 fires; 2 acquire; 2 > 1; 1 > 2 as 9; 2 fires", expect![[r#"
             1 timer: RI-4 has the consent of all to (1, 1); ENTERS (fence 0.3)
             2 acquire: RI-1 requests entry with (2, 2); request → all
@@ -181,7 +181,7 @@ rules! { node, 3;
         2 receives denied from 1: denied; RI-7 sends its deferred reply to (1, 3); reply → 3
     "#]]);
 
-    ri_7_a_denial_that_is_late_or_from_a_stranger_has_no_effect(
+    ri_7_a_denial_that_is_late_or_from_a_nonmember_has_no_effect(
         of 2, "1 acquire; rest; 1 fires; 2 try; 2 > 1 | 2 cancel; 2 try; 1 > 2; 2 > 1; 1 > 2 as 9", expect![[r#"
             2 cancel: cancelled
             2 try: RI-1 requests entry with (3, 2); request → all

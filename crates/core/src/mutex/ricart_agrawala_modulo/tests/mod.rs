@@ -90,7 +90,7 @@ rules! { RicartAgrawalaModulo::new, 3;
         1 receives reply from 2: RM-3 has every reply; ENTERS (fence 0.0)
     "#]]);
 
-    rm_3_the_reply_of_a_stranger_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1", expect![[r#"
+    rm_3_the_reply_of_a_nonmember_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1", expect![[r#"
         1 receives reply from 9: RM-3 ignores a reply of 9, which it did not ask
     "#]]);
 
@@ -264,7 +264,7 @@ rules! { RicartAgrawalaModulo::new, 3;
             3 receives denied from 2: RM-1 requests entry with (1, 3); request → all
         "#]]);
 
-    rm_8_the_denial_of_a_stranger_does_not_count("1 acquire; rest | 3 try; 3 > 1; 1 > 3 as 9", expect![[r#"
+    rm_8_the_denial_of_a_nonmember_does_not_count("1 acquire; rest | 3 try; 3 > 1; 1 > 3 as 9", expect![[r#"
         3 try: RM-6 sends a try to all; try → all
         1 receives try from 3: RM-7 denies the try of 3; denied → 3
         3 receives denied from 9: RM-8 ignores a denial of 9, to which it sent no try

@@ -141,7 +141,7 @@ rules! { RicartAgrawalaRing::new, 3;
             2 receives denied from 3: denied; RR-6 forwards (3, 1), which it held; request → 3
         "#]]);
 
-    rr_6_a_denial_that_is_late_or_from_a_stranger_has_no_effect(
+    rr_6_a_denial_that_is_late_or_from_a_nonmember_has_no_effect(
         of 2, "1 acquire; rest; 2 try; 2 > 1; 2 cancel; 2 try; 1 > 2; 2 > 1; 1 > 2 as 9", expect![[r#"
             1 acquire: RR-1 sends (1, 1) round the ring; request → 2
             2 receives request from 1: RR-2 forwards (1, 1); request → 1

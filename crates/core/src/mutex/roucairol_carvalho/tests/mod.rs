@@ -71,7 +71,7 @@ rules! { RoucairolCarvalho::new, 3;
         1 receives reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)
     "#]]);
 
-    rc_4_the_reply_of_a_stranger_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1", expect![[r#"
+    rc_4_the_reply_of_a_nonmember_does_not_count("1 acquire; 1 > 2; 1 > 3 | 2 > 1 as 9; 3 > 1", expect![[r#"
         nothing
     "#]]);
 
@@ -223,7 +223,7 @@ rules! { RoucairolCarvalho::new, 3;
             2 receives reply from 3: RC-3 ignores a reply to (3, 2): that request does not wait
         "#]]);
 
-    rc_8_the_denial_of_a_stranger_does_not_count(of 2, "1 acquire; rest; 2 try; 2 > 1; 1 > 2 as 9", expect![[r#"
+    rc_8_the_denial_of_a_nonmember_does_not_count(of 2, "1 acquire; rest; 2 try; 2 > 1; 1 > 2 as 9", expect![[r#"
         1 acquire: RC-1 asks 2 with (1, 1); request → 2
         2 receives request from 1: RC-2 replies to (1, 1); reply → 1
         1 receives reply from 2: RC-4 has every permission for (1, 1); ENTERS (fence 0.1)

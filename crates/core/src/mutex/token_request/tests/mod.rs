@@ -4,7 +4,7 @@
 mod schedules;
 
 use super::TokenRequest;
-use crate::mutex::rules::{rules, with_a_stranger};
+use crate::mutex::rules::{rules, with_a_nonmember};
 use expect_test::expect;
 
 rules! { TokenRequest::new, 3;
@@ -184,7 +184,7 @@ rules! { TokenRequest::new, 3;
             2 receives denied from 1: denied
         "#]]);
 
-    tq_2_a_stranger_is_not_served(by with_a_stranger(TokenRequest::new), "3 acquire; 3 > 1", expect![[r#"
+    tq_2_a_request_of_a_nonmember_is_ignored(by with_a_nonmember(TokenRequest::new), "3 acquire; 3 > 1", expect![[r#"
         3 acquire: TQ-1 sends request 1 to all; request → all
         1 receives request from 3: TQ-2 ignores request 1 of 3
     "#]]);

@@ -1,4 +1,4 @@
-//! Tests of the ring whose token sleeps until a node calls it.
+//! Tests of the on-call ring: its token sleeps at the lowest member until a node calls it.
 
 use super::ring;
 use crate::group::Group;
@@ -26,7 +26,7 @@ rules! { TokenRing::on_call, 3;
             1 release: LEAVES; TR-9 lets the token sleep
         "#]]);
 
-    tr_8_the_lowest_member_calls_a_token_that_has_left_without_a_message(
+    tr_8_the_lowest_member_sends_no_message_to_call_a_token_that_has_left(
         "2 acquire; 2 > 1 | 1 acquire; 1 > 2; 2 release; 2 > 3; 3 > 1; 1 release", expect![[r#"
             1 acquire: TR-8 waits for the token, which has left
             2 receives token from 1: TR-2 keeps the token; ENTERS (fence 0.1)
@@ -36,9 +36,9 @@ rules! { TokenRing::on_call, 3;
             1 release: LEAVES; TR-4 passes the token on; token → 2
         "#]]);
 
-    /// The token has passed node 2 before it requests, and its call arrives while the token is in
-    /// transit.
-    tr_9_a_call_that_finds_the_token_gone_sends_it_round_again(
+    /// Node 2 requests after the token has passed it, and its call reaches node 1 while the token
+    /// is still on its round.
+    tr_9_a_call_while_the_token_is_away_starts_another_round(
         "3 acquire; 3 > 1; 1 > 2; 2 acquire; 2 > 1; 2 > 3; 3 release | 3 > 1; 1 > 2; 2 release; 2 > 3;
          3 > 1", expect![[r#"
             1 receives token from 3: TR-3 passes the token on; token → 2
@@ -68,12 +68,13 @@ rules! { TokenRing::on_call, 3;
     "#]]);
 }
 
-/// Only the lowest member handles calls, and only on call.
+/// Only the lowest member of an on-call ring handles calls. Here node 2 runs the on-call variant,
+/// and the other nodes run the ordinary ring.
 #[test]
-fn tr_9_other_calls_are_ignored() {
-    let mixed =
+fn tr_9_a_node_of_an_ordinary_ring_ignores_calls() {
+    let mixed_variants =
         |me: NodeId, group: Group| if me.number() == 2 { TokenRing::on_call(me, group) } else { ring(me, group) };
-    let trace = run_script(3, mixed, "2 acquire\n2 > 1");
+    let trace = run_script(3, mixed_variants, "2 acquire\n2 > 1");
     expect![[r#"
         2 acquire: TR-8 calls the token; call → 1
         1 receives call from 2: TR-9 ignores a call of 2

@@ -117,7 +117,7 @@ rules! { ring, 3;
 
 /// The search would go round forever.
 #[test]
-fn ta_9_the_search_of_a_stranger_is_acknowledged_and_dropped() {
+fn ta_9_the_search_of_a_nonmember_is_acknowledged_and_dropped() {
     let mut node = ring(NodeId::from_index(1), Group::of_size(3));
     let search = Search { starter: NodeId::from_index(8), generation: Epoch(1) };
     let message = Message::Pass { number: Number(7), cargo: Cargo::Search(search) };

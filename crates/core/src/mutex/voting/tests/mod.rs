@@ -1,22 +1,22 @@
-//! Tests of the rules of voting, one script each and more for difficult cases.
+//! Tests of the rules of voting: at least one script per rule.
 //!
 //! In a group of three, node 1 votes for replica 1, node 3 for replica 2 and node 2 for replica 3;
-//! two votes admit. In a group of four, node 1 votes for replica 1, node 2 for 2 and 4, node 4 for
-//! 3, and node 3 for none; three votes admit.
+//! two votes suffice to enter. In a group of four, node 1 votes for replica 1, node 2 for 2 and 4,
+//! node 4 for 3, and node 3 for none; three votes suffice.
 
 mod retries;
 mod sequential;
 
-use super::{Asks, Voting};
+use super::{RequestMode, Voting};
 use crate::bounds::Bounds;
 use crate::mutex::prelude::*;
-use crate::mutex::rules::{rules, with_a_stranger};
+use crate::mutex::rules::{rules, with_a_nonmember};
 use expect_test::expect;
 
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
 
 fn node(me: NodeId, group: Group) -> Voting {
-    Voting::new(me, group, Asks::All, BOUNDS)
+    Voting::new(me, group, RequestMode::AllAtOnce, BOUNDS)
 }
 
 rules! { node, 3;
@@ -140,7 +140,7 @@ rules! { node, 3;
 
     /// All replicas of `lock` are at node 1 of three.
     vo_1_a_node_with_a_majority_of_its_own_votes_sends_no_messages(
-        by with_all_votes_at_one, "1 acquire; 2 acquire; rest; 1 release; 2 fires; rest", expect![[r#"
+        by with_all_votes_at_node_1, "1 acquire; 2 acquire; rest; 1 release; 2 fires; rest", expect![[r#"
             1 acquire: VO-1 requests 2 of 3 votes with (1, 1); VO-2 gives (1, 1) the vote of replica 1; VO-2 gives (1, 1) the vote of replica 2; VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
             2 acquire: VO-1 requests 2 of 3 votes with (1, 2); request → 1; request → 1; request → 1
             1 receives request from 2: VO-2 denies (1, 2) the vote of replica 1: (1, 1) has it; denied → 2
@@ -166,13 +166,13 @@ rules! { node, 3;
 
     /// Node 3 is not in the group of the other two, in which replica 1 is at node 1 and replica 2
     /// at node 2.
-    vo_2_a_stranger_is_not_served(by with_a_stranger(node), "3 acquire; rest", expect![[r#"
+    vo_2_a_request_of_a_nonmember_is_ignored(by with_a_nonmember(node), "3 acquire; rest", expect![[r#"
         3 acquire: VO-1 requests 2 of 3 votes with (1, 3); VO-2 gives (1, 3) the vote of replica 2; request → 1; request → 2
         1 receives request from 3: VO-2 ignores (1, 3), which came from 3
         2 receives request from 3: VO-2 ignores (1, 3), which came from 3
     "#]]);
 }
 
-fn with_all_votes_at_one(me: NodeId, group: Group) -> Voting {
-    Voting::with_votes(me, group, "lock", 2, Asks::All, BOUNDS)
+fn with_all_votes_at_node_1(me: NodeId, group: Group) -> Voting {
+    Voting::with_votes(me, group, "lock", 2, RequestMode::AllAtOnce, BOUNDS)
 }

@@ -80,7 +80,7 @@ fn vw_3_a_joiner_waits_for_the_reports_of_all_others() {
 }
 
 #[test]
-fn vw_3_reports_of_joiners_and_strangers_are_ignored() {
+fn vw_3_reports_of_joiners_and_nonmembers_are_ignored() {
     let mut coordinator = Harness::acting(1, 2, Central::new);
     coordinator.view(&view(2, [(1, 1), (2, 1), (3, 2)]));
     coordinator.report(3, 2, HOLDING);

@@ -111,7 +111,7 @@ fn wa_6_a_message_of_a_past_incarnation_is_delivered_but_is_no_sign_of_life() {
 }
 
 #[test]
-fn wa_6_messages_of_strangers_are_delivered_and_strangers_are_not_watched() {
+fn wa_6_messages_of_nonmembers_are_delivered_and_nonmembers_are_not_watched() {
     let mut harness = Harness::started(2, bounded());
     assert_eq!(harness.text(9, 0), "RECEIVES from 9");
     assert_eq!(harness.text(1, 0), "RECEIVES from 1");

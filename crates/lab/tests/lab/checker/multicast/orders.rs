@@ -14,7 +14,7 @@ fn check_all(case: &Case) -> Vec<(&'static str, Findings)> {
         let Promises { views, uniform, .. } = case.promises;
         Case { promises: Promises { views, uniform, ..promises }, ..case.clone() }
     };
-    let via = Plan { sequencing: Sequencing::Via, ..case.plan.clone() };
+    let via = Plan { sequencing: Sequencing::ThroughSequencer, ..case.plan.clone() };
     vec![
         ("unordered", with(Promises::RELIABLE).check::<Unordered>()),
         ("fifo", with(FIFO).check::<Fifo>()),
