@@ -292,7 +292,7 @@ impl<I: PartialOrdering> Ordering for Isis<I> {
         self.inner.forget(id);
     }
 
-    fn notes(&self) -> OrderReport {
+    fn report(&self) -> OrderReport {
         OrderReport::Priorities(Priorities { states: self.states.clone(), inner: () })
     }
 

@@ -75,7 +75,7 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
     fn forget(&mut self, _id: MessageId) {}
 
     /// Returns this member's knowledge of positions, for its report.
-    fn notes(&self) -> OrderReport {
+    fn report(&self) -> OrderReport {
         OrderReport::Nothing
     }
 

@@ -246,7 +246,7 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
         self.inner.forget(id);
     }
 
-    fn notes(&self) -> OrderReport {
+    fn report(&self) -> OrderReport {
         OrderReport::Positions(Positions { positions: self.positions.clone(), delivered: self.delivered, inner: () })
     }
 

@@ -32,7 +32,7 @@ pub(super) struct RecordedChoices {
 /// Why a script cannot express a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The run repeats a cycle for ever.
+    /// The run repeats a cycle forever.
     Endless,
     /// A node received a suspicion or a view from another source than the simulator.
     Foreign,
@@ -159,8 +159,8 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.script.directions.sort();
         // A permanently paused node has no further events, so the pause itself must be in the
         // script.
-        let for_ever = self.paused.into_iter().map(|(node, at)| pause(node, at, None));
-        self.script.faults.extend(for_ever);
+        let endless_pauses = self.paused.into_iter().map(|(node, at)| pause(node, at, None));
+        self.script.faults.extend(endless_pauses);
         self.script.faults.sort_by_key(|timed| timed.at);
         RecordedChoices {
             script: self.script,

@@ -138,7 +138,7 @@ impl ViewState {
         Holdings {
             held: self.queue.kept().map(|(id, tag, _)| (id, tag.clone())).collect(),
             floor: self.members().iter().map(|sender| (sender, self.queue.forgotten(sender))).collect(),
-            notes: self.order.notes(),
+            notes: self.order.report(),
             view: self.view.epoch(),
         }
     }
