@@ -84,15 +84,15 @@ pub struct Span {
     /// Whether the node still believes that it is chosen although its lease has expired.
     pub lease_expired: bool,
     /// Start, with its order, so that events at one instant stay in sequence.
-    pub from: Place,
-    pub to: Place,
+    pub from: TimePosition,
+    pub to: TimePosition,
 }
 
 /// A position on the time axis: an instant, and the number of steps and marks before it.
 ///
 /// A renderer may draw simultaneous steps and marks beside each other, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct TimePosition {
     pub time: Time,
     pub order: usize,
 }
@@ -102,7 +102,7 @@ pub struct Place {
 pub struct Step {
     /// Its journal line; the header is line 1.
     pub line: u64,
-    pub place: Place,
+    pub position: TimePosition,
     /// Index of its lane.
     pub lane: usize,
     pub cause: Cause,
@@ -142,7 +142,7 @@ pub enum Cause {
 #[derive(Clone, Debug)]
 pub struct Mark {
     pub line: u64,
-    pub place: Place,
+    pub position: TimePosition,
     /// Index of its lane; `None` if it affects the whole group.
     pub lane: Option<usize>,
     pub kind: MarkKind,
@@ -208,7 +208,7 @@ pub enum Head {
         why: Loss,
         /// When the loss is known: at once if the network lost the message, else when it would have
         /// arrived.
-        at: Place,
+        at: TimePosition,
     },
     /// The message arrives after the window, or never.
     Open,
@@ -220,8 +220,8 @@ pub struct Band {
     pub text: String,
     pub is_cut: bool,
     /// Start; before `Scene::from` if the fault began earlier.
-    pub from: Place,
-    pub to: Option<Place>,
+    pub from: TimePosition,
+    pub to: Option<TimePosition>,
 }
 
 /// Counts of what the picture leaves out.
@@ -276,8 +276,8 @@ impl Scene {
     /// Returns the order of the step or mark at which a violation was detected: the one on its
     /// journal line, or the last one before. `None` if the scene does not show it.
     pub fn order_of(&self, violation: &Violation) -> Option<usize> {
-        let steps = self.steps.iter().map(|step| (step.line, step.place.order));
-        let marks = self.marks.iter().map(|mark| (mark.line, mark.place.order));
+        let steps = self.steps.iter().map(|step| (step.line, step.position.order));
+        let marks = self.marks.iter().map(|mark| (mark.line, mark.position.order));
         let before = steps.chain(marks).filter(|(line, _)| *line <= violation.line);
         before.max().map(|(_, order)| order).filter(|_| violation.time >= self.from && violation.time <= self.to)
     }

@@ -1,6 +1,6 @@
 //! The contents of a scene in one total order.
 
-use crate::scene::{Head, Place, Scene, Violation};
+use crate::scene::{Head, Scene, TimePosition, Violation};
 
 /// The kind of an item, with its index in the scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,46 +18,49 @@ pub(crate) enum ItemKind {
 /// An item of the timeline and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimelineItem {
-    pub(crate) place: Place,
+    pub(crate) position: TimePosition,
     pub(crate) kind: ItemKind,
 }
 
 /// Returns all items of a scene in order. Steps and marks keep their order numbers; an item without
 /// a number comes before the step or mark whose order it shares.
 pub(crate) fn timeline(scene: &Scene) -> Vec<TimelineItem> {
-    let steps =
-        (0..).zip(&scene.steps).map(|(index, step)| TimelineItem { place: step.place, kind: ItemKind::Step(index) });
-    let marks =
-        (0..).zip(&scene.marks).map(|(index, mark)| TimelineItem { place: mark.place, kind: ItemKind::Mark(index) });
+    let steps = (0..)
+        .zip(&scene.steps)
+        .map(|(index, step)| TimelineItem { position: step.position, kind: ItemKind::Step(index) });
+    let marks = (0..)
+        .zip(&scene.marks)
+        .map(|(index, mark)| TimelineItem { position: mark.position, kind: ItemKind::Mark(index) });
     let starts = (0..).zip(&scene.bands).filter(|(_, band)| band.from.time >= scene.from);
-    let starts = starts.map(|(index, band)| TimelineItem { place: band.from, kind: ItemKind::BandStart(index) });
+    let starts = starts.map(|(index, band)| TimelineItem { position: band.from, kind: ItemKind::BandStart(index) });
     let ends = (0..).zip(&scene.bands);
-    let ends = ends.filter_map(|(index, band)| Some(TimelineItem { place: band.to?, kind: ItemKind::BandEnd(index) }));
+    let ends =
+        ends.filter_map(|(index, band)| Some(TimelineItem { position: band.to?, kind: ItemKind::BandEnd(index) }));
     let losses = (0..).zip(&scene.arrows).filter_map(|(index, arrow)| match arrow.head {
-        Head::Lost { at, .. } => Some(TimelineItem { place: at, kind: ItemKind::Loss(index) }),
+        Head::Lost { at, .. } => Some(TimelineItem { position: at, kind: ItemKind::Loss(index) }),
         Head::Step(_) | Head::Open => None,
     });
     let view_spans = (0..).zip(&scene.view_spans).filter(|(_, view_span)| view_span.from.time >= scene.from);
     let view_spans =
-        view_spans.map(|(index, view_span)| TimelineItem { place: view_span.from, kind: ItemKind::View(index) });
+        view_spans.map(|(index, view_span)| TimelineItem { position: view_span.from, kind: ItemKind::View(index) });
     let violations = (0..).zip(&scene.violations);
     let violations = violations.filter_map(|(index, violation)| {
-        Some(TimelineItem { place: violation_place(scene, violation)?, kind: ItemKind::Violation(index) })
+        Some(TimelineItem { position: violation_position(scene, violation)?, kind: ItemKind::Violation(index) })
     });
     let mut items: Vec<TimelineItem> =
         violations.chain(view_spans).chain(starts).chain(losses).chain(ends).chain(marks).chain(steps).collect();
     // A stable sort keeps the scene's order between equal keys.
     items.sort_by_key(|item| {
         let numbered = matches!(item.kind, ItemKind::Step(_) | ItemKind::Mark(_));
-        (item.place.order, numbered, item.place.time, rank(scene, item.kind))
+        (item.position.order, numbered, item.position.time, rank(scene, item.kind))
     });
     items
 }
 
 /// Returns the position after the last step or mark up to the violation's journal line; `None` if
 /// the scene does not show it.
-fn violation_place(scene: &Scene, violation: &Violation) -> Option<Place> {
-    scene.order_of(violation).map(|order| Place { time: violation.time, order: order + 1 })
+fn violation_position(scene: &Scene, violation: &Violation) -> Option<TimePosition> {
+    scene.order_of(violation).map(|order| TimePosition { time: violation.time, order: order + 1 })
 }
 
 /// Returns the rank among items at the same position. A fault that was in force ends before another

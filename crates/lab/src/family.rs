@@ -264,7 +264,7 @@ pub trait JudgeFamily: FamilyTypes {
 
     fn measures(spec: &Spec<Self>) -> Self::Measures;
 
-    fn properties(spec: &Spec<Self>, care: JudgingLevel) -> Self::Properties;
+    fn properties(spec: &Spec<Self>, level: JudgingLevel) -> Self::Properties;
 
     fn summary(
         spec: &Spec<Self>,

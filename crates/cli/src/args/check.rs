@@ -118,7 +118,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     form: FormArgs,
     #[command(flatten)]
-    habits: BehaviorArgs,
+    behavior: BehaviorArgs,
     #[command(flatten)]
     pub(crate) picture: PictureArgs,
 }
@@ -135,7 +135,7 @@ impl CheckArgs {
     pub(crate) fn spec<F: CheckedFamily>(&self, algorithm: &str) -> anyhow::Result<CheckSpec<F>> {
         anyhow::ensure!(self.walks != Some(0), "--walks must be at least 1; got 0.");
         anyhow::ensure!(self.steps > 0, "--steps must be at least 1; got 0.");
-        self.habits.refuse_others(F::FAMILY, algorithm)?;
+        self.behavior.reject_other_families(F::FAMILY, algorithm)?;
         anyhow::ensure!(
             F::IN_ROUNDS || self.rounds.is_none(),
             "--rounds has no effect on '{algorithm}'; --messages sets how many messages are multicast."
@@ -144,7 +144,7 @@ impl CheckArgs {
         Ok(CheckSpec {
             algorithm: Algorithm::named(algorithm)?,
             rounds,
-            behavior: F::behavior(&self.habits, self.nodes.into())?,
+            behavior: F::behavior(&self.behavior, self.nodes.into())?,
             links: self.links.into(),
             setup: Setup {
                 nodes: self.nodes.into(),
@@ -155,7 +155,7 @@ impl CheckArgs {
                 restarts: self.restarts,
                 hasty_timers: self.early_timers,
                 timing: self.timing(),
-                views: self.habits.views(),
+                views: self.behavior.views(),
                 ..Setup::new(self.nodes.into())
             },
             effort: Effort {

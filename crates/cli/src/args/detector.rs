@@ -7,8 +7,8 @@ use clap::Args;
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
 use quorate_demos::detector::Conditions;
-use quorate_demos::detector::default_silences;
 use quorate_demos::detector::default_thresholds;
+use quorate_demos::detector::default_timeouts;
 use quorate_journal::settings::Chance;
 use quorate_journal::settings::Latency;
 use quorate_journal::settings::Length;
@@ -97,7 +97,7 @@ impl DetectorSimArgs {
     /// Returns the detectors to measure, in the order in which they are shown.
     pub(crate) fn detectors(&self, period: Duration) -> anyhow::Result<Vec<Detector>> {
         let timeouts = match &self.timeouts[..] {
-            [] => default_silences(period),
+            [] => default_timeouts(period),
             given => given.iter().map(|Length(timeout)| *timeout).collect(),
         };
         let mut detectors = Vec::new();
@@ -120,7 +120,7 @@ impl DetectorSimArgs {
         Ok(detectors)
     }
 
-    /// Returns the picture to draw, if `--svg` asks for one.
+    /// Returns the picture to draw, or `None` without `--svg`.
     pub(crate) fn picture(&self) -> anyhow::Result<Option<FigurePlan>> {
         FigurePlan::from_options(self.svg.as_deref(), self.theme, self.json)
     }

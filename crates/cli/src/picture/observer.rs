@@ -159,7 +159,7 @@ fn sequence(drawing: &Drawing) -> anyhow::Result<String> {
              --to, or fewer nodes.",
             grouped(overview.total.steps),
             grouped(overview.total.messages + overview.total.control),
-            overview.lanes.len() + overview.more_nodes
+            overview.rows.len() + overview.nodes_without_row
         ),
     }
 }
@@ -167,7 +167,7 @@ fn sequence(drawing: &Drawing) -> anyhow::Result<String> {
 fn picture(form: &'static str, path: &Path, drawing: &Drawing) -> Picture {
     let (nodes, steps, overview) = match drawing {
         Drawing::Scene(scene) => (scene.lanes.len(), scene.steps.len() as u64, false),
-        Drawing::Overview(overview) => (overview.lanes.len() + overview.more_nodes, overview.total.steps, true),
+        Drawing::Overview(overview) => (overview.rows.len() + overview.nodes_without_row, overview.total.steps, true),
     };
     Picture { form, file: name(path), nodes, steps, overview }
 }

@@ -22,9 +22,9 @@ fn assert_expected(row: &Value, figure: &str) {
     match &row["expected"][figure] {
         Value::Number(exactly) => assert_eq!(Some(measured), exactly.as_f64(), "{figure} of {row}"),
         bounds => {
-            let most = bounds["most"].as_f64().unwrap_or(f64::INFINITY);
-            let least = bounds["least"].as_f64().unwrap();
-            assert!((least..=most).contains(&measured), "{figure} of {row}");
+            let max = bounds["most"].as_f64().unwrap_or(f64::INFINITY);
+            let min = bounds["least"].as_f64().unwrap();
+            assert!((min..=max).contains(&measured), "{figure} of {row}");
         }
     }
 }
@@ -37,8 +37,8 @@ fn algorithms(report: &Value) -> Vec<&str> {
 }
 
 fn row<'a>(report: &'a Value, algorithm: &str, nodes: u64, workload: &str) -> &'a Value {
-    let is_it = |row: &&Value| row["algorithm"] == algorithm && row["nodes"] == nodes && row["workload"] == workload;
-    rows(report).iter().find(is_it).unwrap_or_else(|| panic!("no {algorithm} with {nodes} under {workload}"))
+    let matches = |row: &&Value| row["algorithm"] == algorithm && row["nodes"] == nodes && row["workload"] == workload;
+    rows(report).iter().find(matches).unwrap_or_else(|| panic!("no {algorithm} with {nodes} under {workload}"))
 }
 
 /// The report has every algorithm in every size and under every workload, in order, and every
@@ -53,13 +53,13 @@ fn all_algorithms_match_the_expected_figures() {
     for known in ["central", "lamport", "ricart-agrawala", "token-ring", "token-request", "raymond"] {
         assert!(names.contains(&known), "{known} is not in {names:?}");
     }
-    let sides =
+    let actual =
         rows(&report).iter().map(|row| [&row["algorithm"], &row["workload"]].map(|cell| cell.as_str().unwrap()));
-    let sides = sides.zip(rows(&report).iter().map(|row| row["nodes"].as_u64().unwrap()));
+    let actual = actual.zip(rows(&report).iter().map(|row| row["nodes"].as_u64().unwrap()));
     let sizes = [2, 3, 5, 12];
     let all =
         names.iter().flat_map(|name| sizes.map(|size| workloads.map(|workload| ([*name, workload], size))).concat());
-    assert!(sides.eq(all), "rows are missing or in another order");
+    assert!(actual.eq(all), "rows are missing or in another order");
     for row in rows(&report) {
         assert_eq!((&row["exact"], &row["holds"], &row["entries"]), (&json!(true), &json!(true), &json!(60)), "{row}");
         assert_eq!(row["real"], Value::Null);
@@ -71,7 +71,7 @@ fn all_algorithms_match_the_expected_figures() {
     }
 }
 
-/// Well-known costs of the algorithms, independent of the expected figures in the registry.
+/// Compares with well-known costs of the algorithms, not with the expected figures in the registry.
 #[test]
 fn costs_differ_between_idle_and_saturated_workloads() {
     let report = run("compare mutex --nodes 4,16 --json").json(0);
@@ -96,7 +96,7 @@ fn costs_differ_between_idle_and_saturated_workloads() {
     assert!(busiest("central") == 1.0 && busiest("ricart-agrawala") < 0.2);
 }
 
-/// The coordinator's own entries cost nothing and do not count towards the expected 3.
+/// The coordinator's own entries cost no messages and are excluded from the mean, which is 3.
 #[test]
 fn the_table_shows_expected_and_measured_figures() {
     let line = "compare mutex --algorithms ricart-agrawala,central --nodes 5,3 --entries 200 --seed 9 --workload single,random,all";
@@ -122,11 +122,11 @@ fn the_table_shows_expected_and_measured_figures() {
           own 0: the coordinator's own entries cost nothing, and are counted separately
     "#]]
     .assert_eq(&printed);
-    assert_eq!(printed, run(line).ok(0), "the same seed gives another table");
+    assert_eq!(printed, run(line).ok(0), "the same seed gives a different table");
 }
 
-/// Checks that every line fits on a terminal.
-fn no_line_is_too_long(lines: [&str; 2]) {
+/// Asserts that no printed line has more than 120 characters.
+fn assert_lines_fit(lines: [&str; 2]) {
     for line in lines {
         let printed = run(line).ok(0);
         let longest = printed.lines().map(|line| line.chars().count()).max();
@@ -138,7 +138,7 @@ fn no_line_is_too_long(lines: [&str; 2]) {
 
 #[test]
 fn no_line_of_the_table_is_too_long() {
-    no_line_is_too_long([
+    assert_lines_fit([
         "compare mutex --nodes 2-24 --entries 2 --forms",
         "compare mutex --nodes 90,100 --entries 3 --workload all",
     ]);
@@ -147,7 +147,7 @@ fn no_line_of_the_table_is_too_long() {
 #[test]
 #[ignore = "long: ./check long"]
 fn no_line_of_a_large_table_is_too_long() {
-    no_line_is_too_long([
+    assert_lines_fit([
         "compare mutex --nodes 2-24 --entries 30 --forms",
         "compare mutex --nodes 900,1000 --entries 3 --workload all",
     ]);
@@ -210,8 +210,8 @@ fn the_table_has_real_figures() {
     let printed = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --tls").ok(0);
     assert!(printed.starts_with("mutex · 5 requests a run · seed 1 · real: TLS on loopback\n"), "{printed}");
     let lines: Vec<Vec<_>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
-    let of_central: Vec<_> = lines.iter().filter(|words| words.first() == Some(&"central")).collect();
-    let [messages, rest @ ..] = &of_central[..] else { panic!("{printed}") };
+    let central_rows: Vec<_> = lines.iter().filter(|words| words.first() == Some(&"central")).collect();
+    let [messages, rest @ ..] = &central_rows[..] else { panic!("{printed}") };
     // A wide table continues in the next block.
     let rest: Vec<_> =
         ["central"].into_iter().chain(rest.iter().flat_map(|words| words[1..].iter().copied())).collect();
@@ -243,12 +243,13 @@ fn every_row_has_the_command_that_repeats_it() {
     }
 }
 
-/// A faulty variant fails in the simulator and in real processes, with a command for each.
+/// A faulty variant fails in the simulator and in real processes. The report gives a command that
+/// repeats each failure.
 #[test]
 fn failures_are_reported_with_a_command() {
     let printed = run("compare mutex --algorithms toy-forgetful --nodes 3 --entries 300 --workload all --real").ok(1);
-    let shown: Vec<_> = printed.lines().filter_map(|line| line.strip_prefix("To see it: ")).collect();
-    let [simulated, real] = shown[..] else { panic!("{printed}") };
+    let commands: Vec<_> = printed.lines().filter_map(|line| line.strip_prefix("To see it: ")).collect();
+    let [simulated, real] = commands[..] else { panic!("{printed}") };
     for kind in ["simulated", "real"] {
         assert!(
             printed.contains(&format!("toy-forgetful with 3 nodes, all ask, {kind}: 'exclusion' fails: at ")),
@@ -261,8 +262,8 @@ fn failures_are_reported_with_a_command() {
     fs::remove_file(journal).unwrap();
 }
 
-/// Toys have no expected figures, so that only their properties are judged. A long list of failures
-/// is cut short.
+/// Faulty variants and toys have no expected figures, so that only their properties are judged. The
+/// text report shows only the first five failures.
 #[test]
 fn a_comparison_of_faulty_variants_fails() {
     let line = "compare mutex --algorithms ricart-agrawala-clock-only,toy-ordered --nodes 3-9 --workload all";
@@ -272,9 +273,9 @@ fn a_comparison_of_faulty_variants_fails() {
     let report = run(&format!("{line} --json")).json(1);
     assert_eq!((&report["holds"], &report["exact"], &report["complete"]), (&json!(false), &json!(true), &json!(true)));
     for row in rows(&report) {
-        let is_right = row["algorithm"] == "toy-ordered";
-        assert_eq!((&row["holds"], &row["exact"]), (&json!(is_right), &Value::Null), "{row}");
-        assert_eq!(row["breaches"].as_array().unwrap().is_empty(), is_right, "{row}");
+        let is_correct = row["algorithm"] == "toy-ordered";
+        assert_eq!((&row["holds"], &row["exact"]), (&json!(is_correct), &Value::Null), "{row}");
+        assert_eq!(row["breaches"].as_array().unwrap().is_empty(), is_correct, "{row}");
     }
 }
 
@@ -392,7 +393,7 @@ fn invalid_options_are_reported_before_any_run() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// The report has the simulated figures and no real ones, and no process is left.
+/// The report has the simulated figures but no real ones, and no process keeps running.
 #[test]
 fn an_interrupted_comparison_reports_its_results_so_far() {
     let words =
@@ -410,18 +411,19 @@ fn an_interrupted_comparison_reports_its_results_so_far() {
     assert!(!has_nodes(id));
 }
 
-fn drawn(svg: &str) -> Vec<Element> {
+fn elements(svg: &str) -> Vec<Element> {
     xml::parse(svg).unwrap()
 }
 
-fn hovers_of(svg: &str) -> Vec<String> {
-    let titles = drawn(svg).into_iter().skip(2).filter(|element| element.name == "title");
+/// Returns all hover texts, without those of the whole picture.
+fn titles(svg: &str) -> Vec<String> {
+    let titles = elements(svg).into_iter().skip(2).filter(|element| element.name == "title");
     titles.map(|title| title.text).collect()
 }
 
-/// Returns the hover texts of all figures measured by group size.
-fn hovers(svg: &str) -> Vec<String> {
-    hovers_of(svg).into_iter().filter(|text| text.contains(" nodes ")).collect()
+/// Returns the hover texts of the figures that are plotted by group size.
+fn figure_titles(svg: &str) -> Vec<String> {
+    titles(svg).into_iter().filter(|text| text.contains(" nodes ")).collect()
 }
 
 /// --svg does not change the table, and every figure is in its plot.
@@ -438,13 +440,13 @@ fn a_comparison_is_drawn_beside_its_table() {
     let light = fs::read_to_string(folder.path().join("costs.svg")).unwrap();
     assert!(svg.contains("prefers-color-scheme") && !light.contains("prefers-color-scheme"));
     assert_eq!(run(&format!("{line} --svg -")).ok(0), svg, "the picture on standard output differs");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "other files were left");
-    let hovers = hovers(&svg);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the command left other files");
+    let figure_titles = figure_titles(&svg);
     for row in rows(&report) {
         let (name, nodes) = (row["algorithm"].as_str().unwrap(), &row["nodes"]);
-        let there = |text: String| hovers.iter().filter(|hover| hover.starts_with(&text)).count();
+        let count_titles = |text: String| figure_titles.iter().filter(|title| title.starts_with(&text)).count();
         assert_eq!(
-            there(format!(
+            count_titles(format!(
                 "{name} · simulated · nodes {nodes} · messages an entry, all ask {}",
                 row["messages_per_entry"].as_f64().unwrap()
             )),
@@ -452,23 +454,23 @@ fn a_comparison_is_drawn_beside_its_table() {
         );
         let figures = ["client_delay", "sync_delay"].into_iter().filter(|field| row[field].is_number()).count();
         // Messages, overtaking and load always have a figure.
-        assert_eq!(there(format!("{name} · simulated · nodes {nodes} · ")), 3 + figures, "{row}");
+        assert_eq!(count_titles(format!("{name} · simulated · nodes {nodes} · ")), 3 + figures, "{row}");
     }
     assert_eq!(svg.matches("<title>ricart-agrawala · the book · 2(n−1)</title>").count(), 1);
     for text in ["central", "raymond", "3, own 0", "Sync delay", "40 requests a run · seed 1 · T: one message time"] {
-        assert!(drawn(&svg).iter().any(|element| element.name == "text" && element.text == text), "{text}");
+        assert!(elements(&svg).iter().any(|element| element.name == "text" && element.text == text), "{text}");
     }
 }
 
-/// Real figures are rings, and their delays have separate plots.
+/// Real figures are drawn as rings, and real delays have separate plots.
 #[test]
 fn real_figures_are_drawn_too() {
     let svg = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --svg -").ok(0);
-    let hovers = hovers(&svg);
-    let real: Vec<_> = hovers.iter().filter(|hover| hover.starts_with("central · real · nodes 3 · ")).collect();
+    let figure_titles = figure_titles(&svg);
+    let real: Vec<_> = figure_titles.iter().filter(|title| title.starts_with("central · real · nodes 3 · ")).collect();
     // Messages, overtaking, load and client delay; without waiters there is no sync delay.
-    assert_eq!(real.len(), 4, "{hovers:?}");
-    assert_eq!(real.iter().filter(|hover| hover.contains(" ms")).count(), 1, "{real:?}");
+    assert_eq!(real.len(), 4, "{figure_titles:?}");
+    assert_eq!(real.iter().filter(|title| title.contains(" ms")).count(), 1, "{real:?}");
     assert!(svg.contains(">Sync delay, real</text>") && svg.contains(">nothing was measured</text>"), "{svg}");
 }
 
@@ -478,7 +480,7 @@ fn failures_are_drawn_and_reported() {
     let line = "compare mutex --algorithms toy-forgetful --nodes 3 --entries 300 --workload all --svg -";
     let result = run(line);
     assert_eq!(result.code, Some(1), "{}", result.err);
-    drawn(&result.out);
+    elements(&result.out);
     assert!(
         result.err.contains("toy-forgetful with 3 nodes, all ask, simulated: 'exclusion' fails: at "),
         "{}",
@@ -512,24 +514,24 @@ fn an_interrupted_comparison_is_not_drawn() {
 /// `./fix golden` updates the picture.
 #[test]
 #[ignore = "long: ./check long"]
-fn the_picture_in_the_documents_is_current() {
+fn the_picture_in_the_documentation_is_current() {
     let svg = run("compare mutex --nodes 4,9,16,25,49 --svg -").ok(0);
     expect_file!["../../../../docs/pictures/compare-mutex.svg"].assert_eq(&svg);
 }
 
-/// The figures of small groups in the picture are those measured now.
+/// In the picture of the documentation, the figures of small groups equal those measured now.
 #[test]
-fn the_picture_in_the_documents_is_current_for_small_groups() {
+fn the_picture_in_the_documentation_is_current_for_small_groups() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/pictures/compare-mutex.svg");
-    let of_small = |svg: &str| -> BTreeSet<_> {
-        hovers(svg)
+    let small_groups = |svg: &str| -> BTreeSet<_> {
+        figure_titles(svg)
             .into_iter()
-            .filter(|hover| ["4", "9"].iter().any(|nodes| hover.contains(&format!(" · nodes {nodes} · "))))
+            .filter(|title| ["4", "9"].iter().any(|nodes| title.contains(&format!(" · nodes {nodes} · "))))
             .collect()
     };
-    let now = of_small(&run("compare mutex --nodes 4,9 --svg -").ok(0));
+    let now = small_groups(&run("compare mutex --nodes 4,9 --svg -").ok(0));
     assert!(now.len() > 100, "{now:?}");
-    assert_eq!(of_small(&fs::read_to_string(path).unwrap()), now);
+    assert_eq!(small_groups(&fs::read_to_string(path).unwrap()), now);
 }
 
 /// The picture has one plot for each kind of figure and workload.
@@ -537,7 +539,7 @@ fn the_picture_in_the_documents_is_current_for_small_groups() {
 fn a_whole_comparison_is_one_picture() {
     let svg = run("compare mutex --algorithms central,token-ring --nodes 3,5,9 --entries 30 --svg -").ok(0);
     let texts: Vec<_> =
-        drawn(&svg).into_iter().filter(|element| element.name == "text").map(|element| element.text).collect();
+        elements(&svg).into_iter().filter(|element| element.name == "text").map(|element| element.text).collect();
     for title in [
         "Messages",
         "Messages, saturated",
@@ -555,6 +557,6 @@ fn a_whole_comparison_is_one_picture() {
         assert!(texts.iter().any(|text| text == title), "{title} is not in {texts:?}");
     }
     let loads: Vec<_> =
-        hovers_of(&svg).into_iter().filter(|hover| hover.starts_with("token-ring · simulated · all ask")).collect();
+        titles(&svg).into_iter().filter(|title| title.starts_with("token-ring · simulated · all ask")).collect();
     assert_eq!(loads, ["token-ring · simulated · all ask · messages an entry, 5 nodes 1"]);
 }

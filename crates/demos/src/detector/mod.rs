@@ -150,15 +150,15 @@ pub fn measure(conditions: &Conditions, detector: Detector) -> Result<Quality, D
     Ok(world.into_observer().finish(end))
 }
 
-/// The silences that a series of detectors with a fixed bound allow, from one that is often wrong
-/// to one that is slow.
-pub fn default_silences(period: Duration) -> Vec<Duration> {
+/// Returns the timeouts of a series of detectors with a fixed timeout: the shortest makes many
+/// wrong suspicions, the longest detects crashes late.
+pub fn default_timeouts(period: Duration) -> Vec<Duration> {
     let percent = |percent: u64| Duration::from_nanos(period.nanos() / 100 * percent);
     [102, 105, 110, 125, 150, 200, 225, 300, 400, 600].into_iter().map(percent).collect()
 }
 
-/// The thresholds of a series of accrual detectors, from one that is often wrong to one that is
-/// slow.
+/// Returns the thresholds of a series of accrual detectors: the lowest makes many wrong suspicions,
+/// the highest detects crashes late.
 pub fn default_thresholds() -> Vec<Threshold> {
     let thousandths = [500, 1_000, 1_500, 2_000, 3_000, 5_000, 8_000, 12_000, 16_000, 20_000];
     thousandths.into_iter().filter_map(Threshold::from_thousandths).collect()

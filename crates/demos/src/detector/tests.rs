@@ -1,7 +1,7 @@
 //! Properties of detectors that hold for any seed, and how their quality is counted.
 
 use super::observer::QualityObserver;
-use super::{Conditions, DetectorError, DetectorEvent, Quality, default_silences, default_thresholds, measure};
+use super::{Conditions, DetectorError, DetectorEvent, Quality, default_thresholds, default_timeouts, measure};
 use quorate_core::wrap::{Detector, Threshold};
 use quorate_core::{Bounds, Duration, Incarnation, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
@@ -73,9 +73,9 @@ fn crashed_nodes_are_suspected_despite_message_loss() {
 fn a_longer_timeout_makes_either_detector_more_accurate() {
     let conditions = Conditions { loss: "5%".parse().unwrap(), length: Duration::from_secs(300), ..short(4, 3) };
     let period = conditions.period();
-    let fixed = default_silences(period)
+    let fixed = default_timeouts(period)
         .into_iter()
-        .map(|silence| Detector::FixedBound { period, bound: Duration::from_nanos(silence.nanos() - period.nanos()) });
+        .map(|timeout| Detector::FixedBound { period, bound: Duration::from_nanos(timeout.nanos() - period.nanos()) });
     let accrual = default_thresholds().into_iter().map(|threshold| Detector::accrual(period, threshold));
     for detectors in [fixed.collect::<Vec<_>>(), accrual.collect()] {
         let found: Vec<_> = detectors.iter().map(|detector| measure(&conditions, *detector).unwrap()).collect();

@@ -180,16 +180,16 @@ impl<'a> SequenceDiagram<'a> {
             }
             ItemKind::Violation(violation) => {
                 if let Some(violation) = self.scene.violations.get(violation) {
-                    self.note_over_all(&[self.timed(item.place.time, &format!("✗ {}", violation.text))]);
+                    self.note_over_all(&[self.timed(item.position.time, &format!("✗ {}", violation.text))]);
                 }
             }
             ItemKind::View(view_span) => {
                 if let Some(view_span) = self.scene.view_spans.get(view_span) {
-                    self.note_over_all(&[self.timed(item.place.time, &view_span.view.to_string())]);
+                    self.note_over_all(&[self.timed(item.position.time, &view_span.view.to_string())]);
                 }
             }
             ItemKind::BandStart(band) => self.band_begins(band, Some((index, items))),
-            ItemKind::BandEnd(band) => self.band_ends(band, item.place.time),
+            ItemKind::BandEnd(band) => self.band_ends(band, item.position.time),
         }
     }
 
@@ -214,7 +214,7 @@ impl<'a> SequenceDiagram<'a> {
             TextKind::Input | TextKind::Send | TextKind::Control | TextKind::World => false,
         });
         lines.extend(shown.map(|(_, text)| text.clone()));
-        self.note(step.lane, step.place.time, lines);
+        self.note(step.lane, step.position.time, lines);
         self.set_role(step.lane, step.role);
         let leaves = |arrow: &&Arrow| arrow.tail == Tail::Step(index) && !matches!(arrow.head, Head::Step(_));
         for arrow in self.scene.arrows.iter().filter(leaves) {
@@ -225,13 +225,13 @@ impl<'a> SequenceDiagram<'a> {
     fn mark(&mut self, mark: &Mark) {
         match mark.lane {
             Some(lane) => {
-                self.note(lane, mark.place.time, vec![mark.text.clone()]);
+                self.note(lane, mark.position.time, vec![mark.text.clone()]);
                 let role = self.lanes.get(lane).and_then(|lane| {
-                    lane.spans.iter().rev().find(|span| span.from.order <= mark.place.order).map(|span| span.role)
+                    lane.spans.iter().rev().find(|span| span.from.order <= mark.position.order).map(|span| span.role)
                 });
                 self.set_role(lane, role.unwrap_or_default());
             }
-            None => self.note_over_all(&[self.timed(mark.place.time, &mark.text)]),
+            None => self.note_over_all(&[self.timed(mark.position.time, &mark.text)]),
         }
     }
 

@@ -8,7 +8,7 @@ use quorate_journal::role::{Role, Roles};
 
 /// Maximum number of bins.
 const MAX_BINS: usize = 480;
-/// Maximum number of nodes with a row of their own.
+/// Maximum number of nodes that get a row.
 const MAX_ROWS: usize = 40;
 /// Initial width of a bin, in nanoseconds.
 const INITIAL_BIN_WIDTH: u64 = 1_000;
@@ -16,11 +16,13 @@ const INITIAL_BIN_WIDTH: u64 = 1_000;
 /// An overview that is being built.
 pub struct OverviewBuilder {
     /// Role of each node of the group; `None` for nodes that are not selected.
-    members: Vec<Option<Role>>,
-    more_nodes: usize,
-    begin: Option<Time>,
-    /// The latest instant so far. Time may go back in a malformed journal.
+    selected_roles: Vec<Option<Role>>,
+    nodes_without_row: usize,
+    /// Time of the first moment.
+    start: Option<Time>,
+    /// The latest time observed. In a malformed journal, time may go backwards.
     latest: Time,
+    /// Width of a bin, in nanoseconds.
     width: u64,
     bins: Vec<Bin>,
     rows: Vec<RowBuilder>,
@@ -31,6 +33,7 @@ pub struct OverviewBuilder {
 struct RowBuilder {
     node: NodeId,
     role: Role,
+    /// When the node took this role.
     since: Time,
     shares: Vec<Shares>,
 }
@@ -49,9 +52,9 @@ impl OverviewBuilder {
         let builder =
             |node: &NodeId| RowBuilder { node: *node, role: Role::default(), since: Time::ZERO, shares: Vec::new() };
         Self {
-            members: roles,
-            more_nodes: members.len().saturating_sub(MAX_ROWS),
-            begin: None,
+            selected_roles: roles,
+            nodes_without_row: members.len().saturating_sub(MAX_ROWS),
+            start: None,
             latest: Time::ZERO,
             width: INITIAL_BIN_WIDTH,
             bins: Vec::new(),
@@ -61,45 +64,45 @@ impl OverviewBuilder {
     }
 
     /// Returns the time of the first moment observed.
-    pub fn first(&self) -> Option<Time> {
-        self.begin
+    pub fn start(&self) -> Option<Time> {
+        self.start
     }
 
-    /// Records a moment in the window. `roles` must have observed it already.
+    /// Counts a moment of the window. `roles` must have observed it already.
     pub fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>, roles: &Roles<C, E>) {
         let time = moment.time();
-        if self.begin.is_none() {
-            self.start(time, roles);
+        if self.start.is_none() {
+            self.start_at(time, roles);
         }
         self.latest = self.latest.max(time);
-        let mut found = Bin::default();
+        let mut counts = Bin::default();
         let node = match moment {
             Moment::Input { node, .. } => {
-                found.steps = u64::from(self.has(*node));
+                counts.steps = u64::from(self.is_selected(*node));
                 Some(*node)
             }
             Moment::Effect { node, effect, .. } => {
-                self.count_effect(*node, effect, &mut found);
+                self.count_effect(*node, effect, &mut counts);
                 Some(*node)
             }
-            Moment::World { what, .. } => self.count_world(what, &mut found),
+            Moment::World { what: event, .. } => self.count_world_event(event, &mut counts),
         };
         if let Some(node) = node
-            && self.change(node, roles.role(node), time)
+            && self.set_role(node, roles.role(node), time)
         {
-            found.chosen = 1;
+            counts.chosen = 1;
         }
-        if found != Bin::default() {
-            self.total.add(found);
+        if counts != Bin::default() {
+            self.total.add(counts);
             if let Some(bin) = self.bin(time) {
-                bin.add(found);
+                bin.add(counts);
             }
         }
     }
 
-    fn start<C, E>(&mut self, time: Time, roles: &Roles<C, E>) {
-        (self.begin, self.latest) = (Some(time), time);
-        for (index, member) in self.members.iter_mut().enumerate() {
+    fn start_at<C, E>(&mut self, time: Time, roles: &Roles<C, E>) {
+        (self.start, self.latest) = (Some(time), time);
+        for (index, member) in self.selected_roles.iter_mut().enumerate() {
             if let Some(role) = member {
                 *role = roles.role(NodeId::from_index(index));
             }
@@ -109,33 +112,35 @@ impl OverviewBuilder {
         }
     }
 
-    fn has(&self, node: NodeId) -> bool {
-        self.members.get(node.index()).is_some_and(Option::is_some)
+    fn is_selected(&self, node: NodeId) -> bool {
+        self.selected_roles.get(node.index()).is_some_and(Option::is_some)
     }
 
-    /// Returns the bin of an instant, after widening bins until it fits.
+    /// Returns the bin of an instant, after widening bins until it is in range.
     fn bin(&mut self, time: Time) -> Option<&mut Bin> {
-        let index = self.index(time);
+        let index = self.bin_index(time);
         if self.bins.len() <= index {
             self.bins.resize(index + 1, Bin::default());
         }
         self.bins.get_mut(index)
     }
 
-    fn index(&mut self, time: Time) -> usize {
-        let since = self.offset(time);
+    /// Returns the index of the bin of an instant, after widening bins until it is in range.
+    fn bin_index(&mut self, time: Time) -> usize {
+        let since = self.nanos_since_start(time);
         while since / self.width >= MAX_BINS as u64 {
             self.widen();
         }
         usize::try_from(since / self.width).unwrap_or_default()
     }
 
-    /// Returns the time since the beginning; 0 for earlier instants.
-    fn offset(&self, time: Time) -> u64 {
-        let begin = self.begin.unwrap_or(time);
-        if time > begin { time.nanos().abs_diff(begin.nanos()) } else { 0 }
+    /// Returns the nanoseconds since the start; 0 for earlier instants.
+    fn nanos_since_start(&self, time: Time) -> u64 {
+        let start = self.start.unwrap_or(time);
+        if time > start { time.nanos().abs_diff(start.nanos()) } else { 0 }
     }
 
+    /// Doubles the width of the bins by merging adjacent ones.
     fn widen(&mut self) {
         self.width = self.width.saturating_mul(2);
         self.bins = self.bins.chunks(2).map(Bin::sum).collect();
@@ -145,27 +150,28 @@ impl OverviewBuilder {
     }
 
     /// Records a node's role. Returns whether the node became chosen.
-    fn change(&mut self, node: NodeId, role: Role, time: Time) -> bool {
-        let Some(Some(known)) = self.members.get_mut(node.index()) else { return false };
+    fn set_role(&mut self, node: NodeId, role: Role, time: Time) -> bool {
+        let Some(Some(known)) = self.selected_roles.get_mut(node.index()) else { return false };
         if *known == role {
             return false;
         }
         let before = std::mem::replace(known, role);
         // Rows are sorted by node.
-        if let Ok(place) = self.rows.binary_search_by_key(&node, |row| row.node) {
-            self.add_share(place, time);
-            if let Some(row) = self.rows.get_mut(place) {
+        if let Ok(row_index) = self.rows.binary_search_by_key(&node, |row| row.node) {
+            self.add_time_in_role(row_index, time);
+            if let Some(row) = self.rows.get_mut(row_index) {
                 (row.role, row.since) = (role, time);
             }
         }
         role == Role::Chosen && before != Role::Paused
     }
 
-    fn add_share(&mut self, place: usize, until: Time) {
-        self.index(until);
-        let Some(since) = self.rows.get(place).map(|row| row.since) else { return };
-        let (mut from, to, width) = (self.offset(since), self.offset(until), self.width);
-        let Some(row) = self.rows.get_mut(place) else { return };
+    /// Adds the time since the row's last role change to the bins that it covers.
+    fn add_time_in_role(&mut self, row_index: usize, until: Time) {
+        self.bin_index(until);
+        let Some(since) = self.rows.get(row_index).map(|row| row.since) else { return };
+        let (mut from, to, width) = (self.nanos_since_start(since), self.nanos_since_start(until), self.width);
+        let Some(row) = self.rows.get_mut(row_index) else { return };
         while from < to {
             let bin = from / width;
             let end = (bin + 1).saturating_mul(width).min(to);
@@ -180,16 +186,16 @@ impl OverviewBuilder {
         }
     }
 
-    fn count_effect<E>(&self, node: NodeId, effect: &ObservedEffect<'_, E>, found: &mut Bin) {
+    fn count_effect<E>(&self, node: NodeId, effect: &ObservedEffect<'_, E>, counts: &mut Bin) {
         let mut count = |sent: &Sent<'_>, copies: usize| match sent.class {
-            Class::Algorithm | Class::Announcement => found.messages = copies as u64,
-            Class::Control => found.control = copies as u64,
+            Class::Algorithm | Class::Announcement => counts.messages = copies as u64,
+            Class::Control => counts.control = copies as u64,
         };
-        let sends = self.has(node);
+        let sends = self.is_selected(node);
         match effect {
-            ObservedEffect::Send { to, sent } => count(sent, usize::from(sends || self.has(*to))),
+            ObservedEffect::Send { to, sent } => count(sent, usize::from(sends || self.is_selected(*to))),
             ObservedEffect::Multicast { to, sent } => {
-                count(sent, receivers(to, sent.id).filter(|(to, _)| sends || self.has(*to)).count());
+                count(sent, receivers(to, sent.id).filter(|(to, _)| sends || self.is_selected(*to)).count());
             }
             ObservedEffect::Save(_)
             | ObservedEffect::SetTimer { .. }
@@ -202,14 +208,14 @@ impl OverviewBuilder {
         }
     }
 
-    fn count_world(&self, what: &WorldEvent<'_>, found: &mut Bin) -> Option<NodeId> {
-        match what {
+    fn count_world_event(&self, event: &WorldEvent<'_>, counts: &mut Bin) -> Option<NodeId> {
+        match event {
             WorldEvent::Lost { id, to, .. } => {
-                found.lost = u64::from(self.has(id.sender) || self.has(*to));
+                counts.lost = u64::from(self.is_selected(id.sender) || self.is_selected(*to));
                 None
             }
             WorldEvent::Crashed { node, .. } => {
-                found.crashes = u64::from(self.has(*node));
+                counts.crashes = u64::from(self.is_selected(*node));
                 Some(*node)
             }
             WorldEvent::Ended { node } | WorldEvent::Paused { node } | WorldEvent::Resumed { node } => Some(*node),
@@ -225,13 +231,13 @@ impl OverviewBuilder {
         bands: Vec<Band>,
         omitted: Omitted,
     ) -> Overview {
-        let from = self.begin.unwrap_or(from);
-        let to = if self.begin.is_some() { to.max(self.latest) } else { to };
-        for place in 0..self.rows.len() {
-            self.add_share(place, to);
+        let from = self.start.unwrap_or(from);
+        let to = if self.start.is_some() { to.max(self.latest) } else { to };
+        for row_index in 0..self.rows.len() {
+            self.add_time_in_role(row_index, to);
         }
         // Bins cover the whole time, even where nothing happens.
-        let count = self.index(to) + 1;
+        let count = self.bin_index(to) + 1;
         self.bins.resize(count, Bin::default());
         let row = |mut builder: RowBuilder| {
             builder.shares.resize(count, Shares::default());
@@ -244,8 +250,8 @@ impl OverviewBuilder {
             to,
             width: Duration::from_nanos(self.width),
             bins: self.bins,
-            lanes: self.rows.into_iter().map(row).collect(),
-            more_nodes: self.more_nodes,
+            rows: self.rows.into_iter().map(row).collect(),
+            nodes_without_row: self.nodes_without_row,
             bands,
             violations: Vec::new(),
             total: self.total,

@@ -21,12 +21,13 @@ pub struct Overview {
     pub origin: Time,
     pub from: Time,
     pub to: Time,
+    /// Width of a bin.
     pub width: Duration,
     /// Counts per bin. The first bin starts at `from`, the last one contains `to`.
     pub bins: Vec<Bin>,
-    pub lanes: Vec<NodeRow>,
-    /// Number of further nodes without a row. Their activity counts nonetheless.
-    pub more_nodes: usize,
+    pub rows: Vec<NodeRow>,
+    /// Number of nodes without a row, because there are too many. The bins include their activity.
+    pub nodes_without_row: usize,
     /// Lasting faults: partitions, link faults, full disks; the first ones if there are very many.
     pub bands: Vec<Band>,
     pub violations: Vec<Violation>,

@@ -98,7 +98,7 @@ impl<'a> Page<'a> {
 
     fn nodes(&mut self) {
         let overview = self.overview;
-        for row in &overview.lanes {
+        for row in &overview.rows {
             let cells: Vec<Cell> = row.shares.chunks(self.chunk).map(|shares| cell(row, shares)).collect();
             let line = cells.iter().map(|cell| self.sign(*cell)).collect::<String>();
             self.row(&format!("node {}", row.node), &line);
@@ -130,7 +130,7 @@ impl<'a> Page<'a> {
         }
         let mut row = vec![' '; self.sums.len()];
         for band in &self.overview.bands {
-            let last = band.to.map_or(self.overview.to, |place| place.time);
+            let last = band.to.map_or(self.overview.to, |position| position.time);
             let (from, to) = (self.column(band.from.time), self.column(last));
             for sign in row.iter_mut().take(to + 1).skip(from).filter(|sign| **sign != PARTITION) {
                 *sign = if band.is_cut { PARTITION } else { OTHER_FAULT };
@@ -182,7 +182,7 @@ impl<'a> Page<'a> {
     fn list_bands(&mut self) {
         let overview = self.overview;
         let until =
-            |band: &Band| band.to.map_or("the end".to_owned(), |place| format!("{} ms", self.millis(place.time)));
+            |band: &Band| band.to.map_or("the end".to_owned(), |position| format!("{} ms", self.millis(position.time)));
         let line = |band: &Band| format!("{} ms to {}: {}", self.millis(band.from.time), until(band), band.text);
         let lines: Vec<String> = overview.bands.iter().take(MAX_LISTED).map(line).collect();
         lines.iter().for_each(|line| self.write_line(Ink::Faint, line));

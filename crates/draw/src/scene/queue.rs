@@ -1,6 +1,6 @@
 //! Hold-back queues in a scene: messages that a node received but has not delivered yet.
 
-use super::Place;
+use super::TimePosition;
 
 /// Contents of a node's hold-back queue during one span of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,6 +8,6 @@ pub struct Queue {
     pub count: usize,
     /// Names of the first messages, in queue order.
     pub names: Vec<String>,
-    pub from: Place,
-    pub to: Place,
+    pub from: TimePosition,
+    pub to: TimePosition,
 }

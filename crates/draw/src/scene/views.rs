@@ -1,49 +1,50 @@
 //! Views and leases in a scene: which nodes act together, and for how long each may act.
 
-use super::Place;
+use super::TimePosition;
 use quorate_core::View;
 
-/// A view, from the first to the last instant at which a member acts in it.
+/// A view and the time span in which it is the latest view with an acting member.
 #[derive(Clone, Debug)]
 pub struct ViewSpan {
     pub view: View,
-    /// When the first member begins to act in it; before `Scene::from` if that was earlier.
-    pub from: Place,
-    /// When the first member acts in the next view, if that is shown.
-    pub to: Option<Place>,
+    /// Where the first member begins to act in the view. May be before `Scene::from`.
+    pub from: TimePosition,
+    /// Where the first member begins to act in the next view; `None` if the scene ends earlier.
+    pub to: Option<TimePosition>,
 }
 
 impl ViewSpan {
-    /// Returns the view's number and members, abbreviated.
+    /// Returns a label with the view's number and members.
     pub fn name(&self) -> String {
         format!("view {}: {}", self.view.epoch(), self.view.members())
     }
 }
 
-/// A member's lease, renewals included.
+/// A member's lease, including its renewals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    pub from: Place,
-    /// End; after `Scene::to` if the lease continues.
-    pub to: Place,
-    /// Whether its member is up. The group still waits out the lease of a member that is down.
-    pub used: bool,
+    pub from: TimePosition,
+    /// May be after `Scene::to`.
+    pub to: TimePosition,
+    /// Whether the member that holds the lease is up. The group waits until the lease of a member
+    /// that is down has expired.
+    pub is_holder_up: bool,
 }
 
 /// A time span in which a node does not act in its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InactiveSpan {
     pub reason: InactiveReason,
-    pub from: Place,
-    pub to: Place,
+    pub from: TimePosition,
+    pub to: TimePosition,
 }
 
 /// Why a node does not act in its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InactiveReason {
-    /// It is in the view, but has no lease or is missing reports.
+    /// It is in the view, but has no lease, or has not received the reports of all members.
     Frozen,
-    /// It is not in the view in which others act.
+    /// It is not a member of the view in which other nodes act.
     Outside,
 }
 

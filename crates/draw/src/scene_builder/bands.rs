@@ -1,6 +1,6 @@
 //! Faults that last for some time: partitions, link faults, full disks.
 
-use crate::scene::{Band, Place};
+use crate::scene::{Band, TimePosition};
 use quorate_journal::words;
 
 /// Maximum number of bands; later ones are only counted. A run with more is drawn as an overview.
@@ -17,13 +17,13 @@ pub(super) struct Bands {
 impl Bands {
     /// Records a change that is described in the fault language. Returns false if the change
     /// neither starts nor ends a lasting fault. Faults that ended before the window are dropped.
-    pub(super) fn record(&mut self, text: &str, place: Place, before_window: bool) -> bool {
+    pub(super) fn record(&mut self, text: &str, position: TimePosition, before_window: bool) -> bool {
         let text = words::escape_controls(text);
         if text == "heal" {
             let (cuts, others) = self.open.drain(..).partition(|band| band.is_cut);
             self.open = others;
             for cut in Vec::from_iter::<Vec<_>>(cuts) {
-                self.close(cut, place, before_window);
+                self.close(cut, position, before_window);
             }
             return true;
         }
@@ -31,7 +31,7 @@ impl Bands {
             let found = self.open.iter().position(|band| band.text == ended);
             if let Some(index) = found {
                 let band = self.open.remove(index);
-                self.close(band, place, before_window);
+                self.close(band, position, before_window);
             }
             return found.is_some();
         }
@@ -40,14 +40,14 @@ impl Bands {
         let fits = self.count() < MAX_BANDS;
         self.left_out += u64::from(lasts && !fits);
         if lasts && fits {
-            self.open.push(Band { text: text.into_owned(), is_cut, from: place, to: None });
+            self.open.push(Band { text: text.into_owned(), is_cut, from: position, to: None });
         }
         lasts
     }
 
-    fn close(&mut self, band: Band, place: Place, before_window: bool) {
+    fn close(&mut self, band: Band, position: TimePosition, before_window: bool) {
         if !before_window {
-            self.closed.push(Band { to: Some(place), ..band });
+            self.closed.push(Band { to: Some(position), ..band });
         }
     }
 

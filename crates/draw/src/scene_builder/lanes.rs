@@ -1,6 +1,6 @@
 //! The lanes of a scene: the roles of each node over time.
 
-use crate::scene::{Lane, Place, Scene, Span};
+use crate::scene::{Lane, Scene, Span, TimePosition};
 use quorate_core::NodeId;
 use quorate_journal::role::{Role, Roles};
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ pub(super) struct Lanes {
     nodes: Vec<NodeId>,
     /// The state of each lane before its first change, then every change with its position.
     first: Vec<LaneState>,
-    changes: Vec<Vec<(Place, LaneState)>>,
+    changes: Vec<Vec<(TimePosition, LaneState)>>,
 }
 
 impl Lanes {
@@ -55,11 +55,11 @@ impl Lanes {
         changed.or_else(|| self.first.get(lane).copied()).unwrap_or_default()
     }
 
-    pub(super) fn change(&mut self, lane: usize, state: LaneState, place: Place) {
+    pub(super) fn change(&mut self, lane: usize, state: LaneState, position: TimePosition) {
         if self.state(lane) != state
             && let Some(changes) = self.changes.get_mut(lane)
         {
-            changes.push((place, state));
+            changes.push((position, state));
         }
     }
 
@@ -67,7 +67,7 @@ impl Lanes {
         self.changes.iter_mut().for_each(Vec::clear);
     }
 
-    pub(super) fn finish(self, from: Place, to: Place) -> Vec<Lane> {
+    pub(super) fn finish(self, from: TimePosition, to: TimePosition) -> Vec<Lane> {
         let lanes = self.nodes.into_iter().zip(self.first).zip(self.changes);
         lanes.map(|((node, first), changes)| lane(node, spans(first, &changes, from, to))).collect()
     }
@@ -77,17 +77,17 @@ fn lane(node: NodeId, spans: Vec<Span>) -> Lane {
     Lane { node, spans, leases: Vec::new(), inactive_spans: Vec::new(), queues: Vec::new() }
 }
 
-fn spans(first: LaneState, changes: &[(Place, LaneState)], from: Place, to: Place) -> Vec<Span> {
-    let span = |state: LaneState, from: Place| {
+fn spans(first: LaneState, changes: &[(TimePosition, LaneState)], from: TimePosition, to: TimePosition) -> Vec<Span> {
+    let span = |state: LaneState, from: TimePosition| {
         let LaneState { role, underlying } = state;
         Span { role, underlying, lease_expired: false, from, to }
     };
     let mut spans = vec![span(first, from)];
-    for (place, state) in changes {
+    for (position, state) in changes {
         if let Some(last) = spans.last_mut() {
-            last.to = *place;
+            last.to = *position;
         }
-        spans.push(span(*state, *place));
+        spans.push(span(*state, *position));
     }
     spans
 }
@@ -112,11 +112,11 @@ pub(super) fn drop_idle(scene: &mut Scene) {
         }
     }
     let mut count = 0;
-    let place = |busy: &bool| {
+    let position = |busy: &bool| {
         count += usize::from(*busy);
         count.saturating_sub(1)
     };
-    let places: Vec<usize> = busy.iter().map(place).collect();
+    let places: Vec<usize> = busy.iter().map(position).collect();
     let moved = |lane: &mut usize| *lane = places.get(*lane).copied().unwrap_or_default();
     scene.steps.iter_mut().for_each(|step| moved(&mut step.lane));
     scene.marks.iter_mut().filter_map(|mark| mark.lane.as_mut()).for_each(moved);

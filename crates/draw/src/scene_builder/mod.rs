@@ -13,7 +13,7 @@ mod views;
 
 use crate::Window;
 use crate::overview::{Overview, OverviewBuilder};
-use crate::scene::{Arrow, Cause, Head, Heading, Mark, MarkKind, Place, Scene, Tail, Violation};
+use crate::scene::{Arrow, Cause, Head, Heading, Mark, MarkKind, Scene, Tail, TimePosition, Violation};
 use bands::Bands;
 use clocks::Clocks;
 use in_flight::{InFlightMessage, InFlightMessages, SentMessage};
@@ -126,7 +126,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         self.close_step();
         self.begin_window();
         let window = &self.options.window;
-        let first = self.overview.first().unwrap_or_default();
+        let first = self.overview.start().unwrap_or_default();
         let from = window.from.unwrap_or(first);
         let to = self.last.map_or(from, |last| last.max(from));
         let Scene { heading, origin, omitted, .. } = &self.scene;
@@ -140,9 +140,9 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         (scene.from, scene.to) = (from, to);
         scene.bands = self.bands.finish();
         scene.arrows = self.in_flight.finish();
-        scene.lanes = self.lanes.finish(Place { time: from, order: 0 }, Place { time: to, order: count });
+        scene.lanes = self.lanes.finish(TimePosition { time: from, order: 0 }, TimePosition { time: to, order: count });
         self.views.finish(&mut scene);
-        self.queues.finish(&mut scene, Place { time: to, order: count });
+        self.queues.finish(&mut scene, TimePosition { time: to, order: count });
         // Nodes that the caller selected are always shown.
         if self.options.window.nodes.is_empty() {
             lanes::drop_idle(&mut scene);
@@ -155,8 +155,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
     }
 
     /// Returns the position of the next step or mark.
-    fn place(&self, time: Time) -> Place {
-        Place { time, order: self.scene.steps.len() + self.scene.marks.len() }
+    fn position(&self, time: Time) -> TimePosition {
+        TimePosition { time, order: self.scene.steps.len() + self.scene.marks.len() }
     }
 
     /// Whether a scene shows this instant.
@@ -171,7 +171,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         let window = &self.options.window;
         if window.is_before(time) {
             self.scene.omitted.before += 1;
-            self.views.expire_leases(self.place(time));
+            self.views.expire_leases(self.position(time));
             return;
         }
         let after = window.is_after(time);
@@ -180,7 +180,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             self.scene.omitted.after += 1;
         } else {
             self.last = Some(self.last.map_or(time, |last| last.max(time)));
-            self.views.expire_leases(self.place(time));
+            self.views.expire_leases(self.position(time));
         }
         self.check_limits();
     }
@@ -189,7 +189,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         if !std::mem::replace(&mut self.begun, true) {
             self.lanes.begin(|node| LaneState::new(&self.roles, node));
             self.views.begin();
-            self.queues.begin(Place { time: self.options.window.from.unwrap_or_default(), order: 0 });
+            self.queues.begin(TimePosition { time: self.options.window.from.unwrap_or_default(), order: 0 });
         }
     }
 
@@ -210,7 +210,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             return;
         }
         let step = pending.finish(lane, state.role, self.clocks.logical(node), self.clocks.vector(node));
-        self.lanes.change(lane, state, step.place);
+        self.lanes.change(lane, state, step.position);
         self.scene.steps.push(step);
     }
 
@@ -238,7 +238,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             }
             return;
         }
-        let mut pending = PendingStep::new(self.line, self.place(time), node, input);
+        let mut pending = PendingStep::new(self.line, self.position(time), node, input);
         if let ObservedInput::Message { id, .. } = input {
             pending.cause = Cause::Message(self.receive(*id, node));
         }
@@ -250,7 +250,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         if !self.options.window.is_after(time)
             && let Some(lane) = self.lanes.index(node)
         {
-            self.queues.change(lane, self.place(time), contents);
+            self.queues.change(lane, self.position(time), contents);
         }
     }
 
@@ -305,7 +305,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         }
         match what {
             WorldEvent::Lost { id, to, why } => {
-                let at = self.place(time);
+                let at = self.position(time);
                 if let Some((message, repeated)) = self.in_flight.end_copy(*id, *to)
                     && self.shows(time)
                 {
@@ -318,8 +318,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             WorldEvent::Paused { node } => self.mark(time, Some(*node), MarkKind::Paused, what),
             WorldEvent::Resumed { node } => self.mark(time, Some(*node), MarkKind::Resumed, what),
             WorldEvent::Changed { text } => {
-                let (place, before) = (self.place(time), self.options.window.is_before(time));
-                let is_band = self.options.window.is_after(time) || self.bands.record(text, place, before);
+                let (position, before) = (self.position(time), self.options.window.is_before(time));
+                let is_band = self.options.window.is_after(time) || self.bands.record(text, position, before);
                 self.scene.omitted.bands = self.bands.left_out();
                 if !is_band {
                     self.mark(time, None, MarkKind::Changed, what);
@@ -333,10 +333,10 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         if !self.shows(time) || (node.is_some() && lane.is_none()) {
             return;
         }
-        let place = self.place(time);
-        self.scene.marks.push(Mark { line: self.line, place, lane, kind, text: words::world(what) });
+        let position = self.position(time);
+        self.scene.marks.push(Mark { line: self.line, position, lane, kind, text: words::world(what) });
         if let (Some(lane), Some(node)) = (lane, node) {
-            self.lanes.change(lane, LaneState::new(&self.roles, node), place);
+            self.lanes.change(lane, LaneState::new(&self.roles, node), position);
         }
     }
 
@@ -373,7 +373,7 @@ impl<C: Display, E: Display> Observer<C, E> for SceneBuilder<C, E> {
             self.overview.observe(moment, &self.roles);
         }
         if !self.options.window.is_after(time) {
-            self.views.observe(moment, self.place(time));
+            self.views.observe(moment, self.position(time));
         }
         match moment {
             Moment::Input { time, node, input, .. } => self.input(*time, *node, input),

@@ -1,7 +1,7 @@
 //! A step whose effects are still being recorded.
 
 use super::views::{ADMIT_RULE, BEGIN_RULE, REMOVED_RULE};
-use crate::scene::{Cause, Place, Step};
+use crate::scene::{Cause, Step, TimePosition};
 use quorate_core::{Incarnation, NodeId};
 use quorate_journal::moment::{ObservedEffect, ObservedInput};
 use quorate_journal::role::Role;
@@ -13,7 +13,7 @@ pub(super) struct PendingStep {
     pub(super) node: NodeId,
     pub(super) cause: Cause,
     line: u64,
-    place: Place,
+    position: TimePosition,
     input: String,
     rules: Vec<(String, String)>,
     events: Vec<String>,
@@ -35,7 +35,12 @@ enum InputKind {
 }
 
 impl PendingStep {
-    pub(super) fn new<C: Display>(line: u64, place: Place, node: NodeId, input: &ObservedInput<'_, C>) -> Self {
+    pub(super) fn new<C: Display>(
+        line: u64,
+        position: TimePosition,
+        node: NodeId,
+        input: &ObservedInput<'_, C>,
+    ) -> Self {
         let cause = match input {
             ObservedInput::Start { incarnation, blank } => {
                 Cause::Start { is_restart: *blank || *incarnation != Incarnation::FIRST }
@@ -63,7 +68,7 @@ impl PendingStep {
         };
         let (rules, events, parts) = Default::default();
         let input = words::input(input);
-        Self { node, cause, line, place, input, rules, events, parts, sends: false, revoked: false, input_kind }
+        Self { node, cause, line, position, input, rules, events, parts, sends: false, revoked: false, input_kind }
     }
 
     pub(super) fn add<E: Display>(&mut self, effect: &ObservedEffect<'_, E>) {
@@ -116,7 +121,7 @@ impl PendingStep {
     }
 
     pub(super) fn finish(self, lane: usize, role: Role, logical: u64, vector: Option<Vec<u64>>) -> Step {
-        let Self { cause, line, place, input, rules, events, parts, sends, revoked, .. } = self;
-        Step { line, place, lane, cause, input, rules, events, revoked, parts, sends, role, logical, vector }
+        let Self { cause, line, position, input, rules, events, parts, sends, revoked, .. } = self;
+        Step { line, position, lane, cause, input, rules, events, revoked, parts, sends, role, logical, vector }
     }
 }

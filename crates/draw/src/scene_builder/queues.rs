@@ -1,6 +1,6 @@
 //! Contents of hold-back queues over time.
 
-use crate::scene::{Place, Queue, Scene};
+use crate::scene::{Queue, Scene, TimePosition};
 use crate::text::shortened;
 use quorate_journal::words;
 use std::collections::BTreeMap;
@@ -29,28 +29,28 @@ impl QueueContents {
 pub(super) struct Queues {
     now: BTreeMap<usize, QueueContents>,
     /// The initial contents of each queue and every change since.
-    changes: BTreeMap<usize, Vec<(Place, QueueContents)>>,
+    changes: BTreeMap<usize, Vec<(TimePosition, QueueContents)>>,
     /// Whether the run is too large for a scene.
     full: bool,
 }
 
 impl Queues {
     /// Records new contents of a queue. Only the last change of a step counts.
-    pub(super) fn change(&mut self, lane: usize, place: Place, contents: QueueContents) {
+    pub(super) fn change(&mut self, lane: usize, position: TimePosition, contents: QueueContents) {
         if self.full || self.now.get(&lane).unwrap_or(&QueueContents::default()) == &contents {
             return;
         }
         self.now.insert(lane, contents.clone());
         let changes = self.changes.entry(lane).or_default();
-        if changes.last().is_some_and(|(last, _)| *last == place) {
+        if changes.last().is_some_and(|(last, _)| *last == position) {
             changes.pop();
         }
-        changes.push((place, contents));
+        changes.push((position, contents));
     }
 
     /// Begins the window with the current contents.
-    pub(super) fn begin(&mut self, place: Place) {
-        self.changes = self.now.iter().map(|(lane, contents)| (*lane, vec![(place, contents.clone())])).collect();
+    pub(super) fn begin(&mut self, position: TimePosition) {
+        self.changes = self.now.iter().map(|(lane, contents)| (*lane, vec![(position, contents.clone())])).collect();
     }
 
     /// Stops recording, because no scene will be drawn.
@@ -58,10 +58,10 @@ impl Queues {
         *self = Self { full: true, ..Self::default() };
     }
 
-    pub(super) fn finish(mut self, scene: &mut Scene, end: Place) {
+    pub(super) fn finish(mut self, scene: &mut Scene, end: TimePosition) {
         for (index, lane) in scene.lanes.iter_mut().enumerate() {
             let changes = self.changes.remove(&index).unwrap_or_default();
-            let ends: Vec<Place> = changes.iter().skip(1).map(|(place, _)| *place).chain([end]).collect();
+            let ends: Vec<TimePosition> = changes.iter().skip(1).map(|(position, _)| *position).chain([end]).collect();
             let queues = changes.into_iter().zip(ends).filter(|((_, contents), _)| contents.count > 0);
             let queue = |((from, QueueContents { count, names }), to)| Queue { count, names, from, to };
             lane.queues = queues.map(queue).collect();

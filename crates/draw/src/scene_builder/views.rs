@@ -3,7 +3,7 @@
 //! Everything is derived from the inputs of members and from the notes of the view rules (VW-1 to
 //! VW-5), so it works for every family and algorithm.
 
-use crate::scene::{InactiveReason, InactiveSpan, Lease, Place, Scene, Span, ViewSpan};
+use crate::scene::{InactiveReason, InactiveSpan, Lease, Scene, Span, TimePosition, ViewSpan};
 use quorate_core::{Epoch, Incarnation, MembershipNote, NodeId, Time, View};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, WorldEvent};
 use quorate_journal::role::Role;
@@ -37,7 +37,7 @@ pub(super) struct ViewTracker {
 /// State of one node.
 #[derive(Default)]
 struct Member {
-    life: Incarnation,
+    incarnation: Incarnation,
     down: bool,
     view: Option<View>,
     /// Whether it acts in that view.
@@ -45,30 +45,29 @@ struct Member {
     lease: Option<HeldLease>,
     leases: Vec<Lease>,
     /// Changes of activity: `None` if the node acts from there on, else why it does not.
-    changes: Vec<(Place, Option<InactiveReason>)>,
+    changes: Vec<(TimePosition, Option<InactiveReason>)>,
 }
 
 /// A lease that has not expired.
 struct HeldLease {
-    from: Place,
+    from: TimePosition,
     /// Expiry on its node's clock.
     until: Time,
     /// Expiry in real time, estimated from the latest clock reading.
     end: Time,
-    /// Incarnation that holds it.
-    life: Incarnation,
-    used: bool,
+    incarnation: Incarnation,
+    is_holder_up: bool,
 }
 
 impl Member {
     fn is_in(&self, node: NodeId, view: &View) -> bool {
-        view.stay(node).is_some_and(|stay| stay.incarnation == self.life)
+        view.stay(node).is_some_and(|stay| stay.incarnation == self.incarnation)
     }
 
     /// Returns why the node does not act while others act in this view; `None` if it acts or is
     /// down.
     fn inactive_reason(&self, node: NodeId, view: &View) -> Option<InactiveReason> {
-        let has_lease = self.lease.as_ref().is_some_and(|lease| lease.used);
+        let has_lease = self.lease.as_ref().is_some_and(|lease| lease.is_holder_up);
         if !self.is_in(node, view) {
             Some(InactiveReason::Outside)
         } else if self.down || (self.is_acting && has_lease) {
@@ -109,22 +108,22 @@ impl ViewTracker {
     }
 
     /// Ends the leases that expire up to this position. No journal line marks an expiry.
-    pub(super) fn expire_leases(&mut self, place: Place) {
-        while let Some((end, node)) = self.ends.first().copied().filter(|(end, _)| *end <= place.time) {
+    pub(super) fn expire_leases(&mut self, position: TimePosition) {
+        while let Some((end, node)) = self.ends.first().copied().filter(|(end, _)| *end <= position.time) {
             self.ends.remove(&(end, node));
-            self.end_lease(node, Place { time: end, ..place });
+            self.end_lease(node, TimePosition { time: end, ..position });
         }
     }
 
-    pub(super) fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>, place: Place) {
+    pub(super) fn observe<C, E>(&mut self, moment: &Moment<'_, C, E>, position: TimePosition) {
         match moment {
             Moment::Input { time, now, node, input } => {
                 self.now = *now;
-                self.update_lease_end(*node, *time, *now, place);
+                self.update_lease_end(*node, *time, *now, position);
                 match input {
-                    ObservedInput::Start { incarnation, .. } => self.start(*node, *incarnation, place),
-                    ObservedInput::View(view) => self.install_view(*node, view, place),
-                    ObservedInput::Lease(until) => self.renew(*node, *until, *now, place),
+                    ObservedInput::Start { incarnation, .. } => self.start(*node, *incarnation, position),
+                    ObservedInput::View(view) => self.install_view(*node, view, position),
+                    ObservedInput::Lease(until) => self.renew(*node, *until, *now, position),
                     ObservedInput::Command(_)
                     | ObservedInput::Message { .. }
                     | ObservedInput::Timer(_)
@@ -137,28 +136,29 @@ impl ViewTracker {
             }
             // A node that is part of the membership service notifies itself.
             Moment::Effect { node, effect: ObservedEffect::Membership(MembershipNote::View(view)), .. } => {
-                self.install_view(*node, view, place)
+                self.install_view(*node, view, position)
             }
             Moment::Effect { node, effect: ObservedEffect::Membership(MembershipNote::Lease(until)), .. } => {
-                self.renew(*node, *until, self.now, place);
+                self.renew(*node, *until, self.now, position);
             }
             Moment::Effect { node, effect: ObservedEffect::Rule { rule: BEGIN_RULE, .. }, .. } => {
-                self.begin_acting(*node, place)
+                self.begin_acting(*node, position)
             }
             Moment::Effect { node, effect: ObservedEffect::Rule { rule: FREEZE_RULE, .. }, .. } => {
-                self.end_lease(*node, place)
+                self.end_lease(*node, position)
             }
             Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
-                self.crash(*node, place);
+                self.crash(*node, position);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
 
     /// Moves the expiry of a lease after its node's clock was set or has drifted.
-    fn update_lease_end(&mut self, node: NodeId, time: Time, now: Time, place: Place) {
+    fn update_lease_end(&mut self, node: NodeId, time: Time, now: Time, position: TimePosition) {
         let lease = self.members.get(&node).and_then(|member| member.lease.as_ref());
-        let Some((until, before)) = lease.filter(|lease| lease.used).map(|lease| (lease.until, lease.end)) else {
+        let Some((until, before)) = lease.filter(|lease| lease.is_holder_up).map(|lease| (lease.until, lease.end))
+        else {
             return;
         };
         let end = real_time(until, time, now);
@@ -170,37 +170,37 @@ impl ViewTracker {
         if let Some(lease) = self.members.get_mut(&node).and_then(|member| member.lease.as_mut()) {
             lease.end = end;
         }
-        self.expire_leases(place);
+        self.expire_leases(position);
     }
 
-    fn start(&mut self, node: NodeId, life: Incarnation, place: Place) {
+    fn start(&mut self, node: NodeId, incarnation: Incarnation, position: TimePosition) {
         // A first start says nothing about views, and the group may have none.
-        if life == Incarnation::FIRST && !self.members.contains_key(&node) {
+        if incarnation == Incarnation::FIRST && !self.members.contains_key(&node) {
             return;
         }
-        self.crash(node, place);
+        self.crash(node, position);
         let member = self.members.entry(node).or_default();
-        member.life = life;
+        member.incarnation = incarnation;
         member.down = false;
-        self.record_activity(node, place);
+        self.record_activity(node, position);
     }
 
     /// Records that a node is down. The group still waits for its lease to expire.
-    fn crash(&mut self, node: NodeId, place: Place) {
+    fn crash(&mut self, node: NodeId, position: TimePosition) {
         let Some(member) = self.members.get_mut(&node) else { return };
         member.down = true;
         member.is_acting = false;
         member.view = None;
-        if let Some(lease) = member.lease.as_mut().filter(|lease| lease.used) {
-            let used = Lease { from: lease.from, to: place, used: true };
-            (lease.from, lease.used) = (place, false);
-            self.record_lease(node, used);
+        if let Some(lease) = member.lease.as_mut().filter(|lease| lease.is_holder_up) {
+            let ended = Lease { from: lease.from, to: position, is_holder_up: true };
+            (lease.from, lease.is_holder_up) = (position, false);
+            self.record_lease(node, ended);
         }
-        self.record_activity(node, place);
+        self.record_activity(node, position);
     }
 
     /// Records that a member receives a view and stops acting in the one before.
-    fn install_view(&mut self, node: NodeId, view: &View, place: Place) {
+    fn install_view(&mut self, node: NodeId, view: &View, position: TimePosition) {
         let member = self.members.entry(node).or_default();
         let known = member.view.as_ref();
         if known.is_some_and(|known| view.epoch() <= known.epoch()) {
@@ -211,42 +211,42 @@ impl ViewTracker {
         member.view = Some(view.clone());
         member.is_acting = false;
         if before.is_some() && before != after {
-            self.end_lease(node, place);
+            self.end_lease(node, position);
         }
-        self.record_activity(node, place);
+        self.record_activity(node, position);
     }
 
     /// Starts or extends a lease. A renewed lease stays one lease.
-    fn renew(&mut self, node: NodeId, until: Time, now: Time, place: Place) {
+    fn renew(&mut self, node: NodeId, until: Time, now: Time, position: TimePosition) {
         let Some(member) = self.members.get_mut(&node) else { return };
         if !member.view.as_ref().is_some_and(|view| member.is_in(node, view)) {
             return;
         }
-        let (life, end) = (member.life, real_time(until, place.time, now));
-        match member.lease.as_mut().filter(|lease| lease.used) {
+        let (incarnation, end) = (member.incarnation, real_time(until, position.time, now));
+        match member.lease.as_mut().filter(|lease| lease.is_holder_up) {
             Some(lease) if until > now && until <= lease.until => return,
             Some(lease) => {
                 self.ends.remove(&(lease.end, node));
                 (lease.until, lease.end) = (until, end);
             }
             None => {
-                self.end_lease(node, place);
+                self.end_lease(node, position);
                 if let Some(member) = self.members.get_mut(&node).filter(|_| until > now) {
-                    member.lease = Some(HeldLease { from: place, until, end, life, used: true });
+                    member.lease = Some(HeldLease { from: position, until, end, incarnation, is_holder_up: true });
                 }
             }
         }
         self.ends.insert((end, node));
-        self.expire_leases(place);
-        self.record_activity(node, place);
+        self.expire_leases(position);
+        self.record_activity(node, position);
     }
 
-    fn end_lease(&mut self, node: NodeId, place: Place) {
+    fn end_lease(&mut self, node: NodeId, position: TimePosition) {
         let Some(lease) = self.members.get_mut(&node).and_then(|member| member.lease.take()) else { return };
         self.ends.remove(&(lease.end, node));
-        let HeldLease { from, used, .. } = lease;
-        self.record_lease(node, Lease { from, to: place.max(from), used });
-        self.record_activity(node, place);
+        let HeldLease { from, is_holder_up, .. } = lease;
+        self.record_lease(node, Lease { from, to: position.max(from), is_holder_up });
+        self.record_activity(node, position);
     }
 
     fn record_lease(&mut self, node: NodeId, lease: Lease) {
@@ -256,39 +256,39 @@ impl ViewTracker {
     }
 
     /// Records that a member begins to act in its view, and whether it is the first to do so.
-    fn begin_acting(&mut self, node: NodeId, place: Place) {
+    fn begin_acting(&mut self, node: NodeId, position: TimePosition) {
         let Some(member) = self.members.get_mut(&node) else { return };
         member.is_acting = true;
         let Some(view) = member.view.clone() else { return };
         if self.view_spans.last().is_none_or(|view_span| view_span.view.epoch() < view.epoch()) {
-            self.begin_view(view, place);
+            self.begin_view(view, position);
         }
-        self.record_activity(node, place);
+        self.record_activity(node, position);
     }
 
-    fn begin_view(&mut self, view: View, place: Place) {
+    fn begin_view(&mut self, view: View, position: TimePosition) {
         match self.view_spans.last_mut() {
-            Some(last) if self.begun && !self.full => last.to = Some(place),
+            Some(last) if self.begun && !self.full => last.to = Some(position),
             Some(_) | None => self.view_spans.clear(),
         }
         // Once the group acts in a new view, it no longer waits for leases of incarnations that are
         // not in it.
         let replaced = self.members.iter().filter(|(node, member)| {
-            let unused = member.lease.as_ref().filter(|lease| !lease.used);
-            unused.is_some_and(|lease| view.stay(**node).is_none_or(|stay| stay.incarnation != lease.life))
+            let abandoned = member.lease.as_ref().filter(|lease| !lease.is_holder_up);
+            abandoned.is_some_and(|lease| view.stay(**node).is_none_or(|stay| stay.incarnation != lease.incarnation))
         });
         for node in replaced.map(|(node, _)| *node).collect::<Vec<_>>() {
-            self.end_lease(node, place);
+            self.end_lease(node, position);
         }
-        self.view_spans.push(ViewSpan { view, from: place, to: None });
+        self.view_spans.push(ViewSpan { view, from: position, to: None });
         for node in self.shown.clone() {
             self.members.entry(node).or_default();
-            self.record_activity(node, place);
+            self.record_activity(node, position);
         }
     }
 
     /// Records whether a node acts from here on, and if not, why.
-    fn record_activity(&mut self, node: NodeId, place: Place) {
+    fn record_activity(&mut self, node: NodeId, position: TimePosition) {
         let (Some(view_span), Some(member)) = (self.view_spans.last(), self.members.get_mut(&node)) else { return };
         let now = member.inactive_reason(node, &view_span.view);
         if member.changes.last().is_some_and(|(_, last)| *last == now) {
@@ -297,17 +297,17 @@ impl ViewTracker {
         if !self.begun || self.full {
             member.changes.clear();
         }
-        member.changes.push((place, now));
+        member.changes.push((position, now));
     }
 
     /// Adds everything to the scene, whose lanes exist already.
     pub(super) fn finish(mut self, scene: &mut Scene) {
-        let end = Place { time: scene.to, order: scene.steps.len() + scene.marks.len() };
+        let end = TimePosition { time: scene.to, order: scene.steps.len() + scene.marks.len() };
         self.expire_leases(end);
         for lane in &mut scene.lanes {
             let Some(member) = self.members.get_mut(&lane.node) else { continue };
-            if let Some(HeldLease { from, end: to, used, .. }) = member.lease.take() {
-                member.leases.push(Lease { from, to: Place { time: to, ..end }, used });
+            if let Some(HeldLease { from, end: to, is_holder_up, .. }) = member.lease.take() {
+                member.leases.push(Lease { from, to: TimePosition { time: to, ..end }, is_holder_up });
             }
             lane.inactive_spans = inactive_spans(&member.changes, end);
             lane.leases = std::mem::take(&mut member.leases);
@@ -325,8 +325,8 @@ fn real_time(until: Time, time: Time, now: Time) -> Time {
     Time::from_nanos(time.nanos().saturating_add(until.nanos().saturating_sub(now.nanos())))
 }
 
-fn inactive_spans(changes: &[(Place, Option<InactiveReason>)], end: Place) -> Vec<InactiveSpan> {
-    let ends = changes.iter().skip(1).map(|(place, _)| *place).chain([end]);
+fn inactive_spans(changes: &[(TimePosition, Option<InactiveReason>)], end: TimePosition) -> Vec<InactiveSpan> {
+    let ends = changes.iter().skip(1).map(|(position, _)| *position).chain([end]);
     let inactive_spans = changes
         .iter()
         .zip(ends)
@@ -342,13 +342,13 @@ fn split_by_lease(span: &Span, leases: &[Lease]) -> Vec<Span> {
     }
     let mut parts = Vec::new();
     let mut from = span.from;
-    let mut add = |from: &mut Place, to: Place, lease_expired: bool| {
+    let mut add = |from: &mut TimePosition, to: TimePosition, lease_expired: bool| {
         if *from < to {
             parts.push(Span { lease_expired, from: *from, to, ..*span });
             *from = to;
         }
     };
-    for lease in leases.iter().filter(|lease| lease.used && lease.to > span.from && lease.from < span.to) {
+    for lease in leases.iter().filter(|lease| lease.is_holder_up && lease.to > span.from && lease.from < span.to) {
         add(&mut from, lease.from.min(span.to), true);
         add(&mut from, lease.to.min(span.to), false);
     }

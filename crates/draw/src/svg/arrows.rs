@@ -192,7 +192,7 @@ impl Segments {
 /// Returns the end points of an arrow.
 fn ends(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)> {
     let (from_y, to_y) = (*layout.lanes.get(arrow.from)?, *layout.lanes.get(arrow.to)?);
-    let place = |step: usize| scene.steps.get(step).map(|step| layout.axis.x_of(step.place.order));
+    let place = |step: usize| scene.steps.get(step).map(|step| layout.axis.x_of(step.position.order));
     let sent = match arrow.tail {
         Tail::Step(step) => (place(step)?, from_y),
         Tail::BeforeWindow => (layout.axis.left - 24.0, from_y + (to_y - from_y) * 0.35),
@@ -325,7 +325,7 @@ pub(super) fn cross(canvas: &mut Canvas, (x, y): Point, half: f64) {
 fn title(scene: &Scene, arrow: &Arrow) -> String {
     let node = |lane: usize| scene.lanes.get(lane).map_or_else(String::new, |lane| lane.node.to_string());
     let when =
-        |step: usize| scene.steps.get(step).map_or_else(String::new, |step| millis(scene.relative(step.place.time)));
+        |step: usize| scene.steps.get(step).map_or_else(String::new, |step| millis(scene.relative(step.position.time)));
     let kind = if arrow.label.is_some() { format!("{} ", shortened(&arrow.kind, MAX_CHARS)) } else { String::new() };
     let (name, from, to) = (name(arrow), node(arrow.from), node(arrow.to));
     let mut text = format!("{kind}{name}: node {from} → node {to} (message {})", arrow.id);

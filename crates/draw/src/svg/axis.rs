@@ -1,6 +1,6 @@
 //! The horizontal axis: events in order, with gaps that grow with their duration.
 
-use crate::scene::{Place, Scene};
+use crate::scene::{Scene, TimePosition};
 use quorate_core::Time;
 use std::collections::BTreeMap;
 
@@ -94,15 +94,16 @@ impl Axis {
     }
 
     /// Returns the position of something that is neither a step nor a mark.
-    pub(super) fn x_at(&self, place: Place) -> f64 {
-        match self.places.get(place.order) {
-            Some((time, x)) if *time == place.time => *x,
+    pub(super) fn x_at(&self, position: TimePosition) -> f64 {
+        match self.places.get(position.order) {
+            Some((time, x)) if *time == position.time => *x,
             Some((time, x)) => {
-                let Some((earlier, start)) = place.order.checked_sub(1).and_then(|last| self.places.get(last)) else {
+                let Some((earlier, start)) = position.order.checked_sub(1).and_then(|last| self.places.get(last))
+                else {
                     return self.left - MEDIAN_GAP / 2.0;
                 };
                 let whole = time.nanos().saturating_sub(earlier.nanos()).max(1) as f64;
-                let part = place.time.nanos().saturating_sub(earlier.nanos()) as f64 / whole;
+                let part = position.time.nanos().saturating_sub(earlier.nanos()) as f64 / whole;
                 start + (x - start) * part.clamp(0.0, 1.0)
             }
             None => self.right,
@@ -112,8 +113,8 @@ impl Axis {
 
 /// Returns the time and lane of all steps and marks in order.
 fn in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
-    let steps = scene.steps.iter().map(|step| (step.place.order, (step.place.time, Some(step.lane))));
-    let marks = scene.marks.iter().map(|mark| (mark.place.order, (mark.place.time, mark.lane)));
+    let steps = scene.steps.iter().map(|step| (step.position.order, (step.position.time, Some(step.lane))));
+    let marks = scene.marks.iter().map(|mark| (mark.position.order, (mark.position.time, mark.lane)));
     let all: BTreeMap<_, _> = steps.chain(marks).collect();
     all.into_values().collect()
 }

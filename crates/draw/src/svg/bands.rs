@@ -57,9 +57,9 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
         scene.view_spans.iter().map(|view_span| view(scene, layout, view_span)).collect();
     for band in &scene.bands {
         let from = if band.from.time < scene.from { axis.left - 24.0 } else { axis.x_at(band.from) };
-        let to = band.to.map_or(axis.right + 12.0, |place| axis.x_at(place)).max(from + 4.0);
+        let to = band.to.map_or(axis.right + 12.0, |position| axis.x_at(position)).max(from + 4.0);
         let until =
-            band.to.map_or_else(|| "on".into(), |place| format!("to {} ms", millis(scene.relative(place.time))));
+            band.to.map_or_else(|| "on".into(), |position| format!("to {} ms", millis(scene.relative(position.time))));
         let title = format!("{}, from {} ms {until}", band.text, millis(scene.relative(band.from.time)));
         annotations.push(Annotation {
             text: shortened(&band.text, 60),
@@ -71,8 +71,8 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
         });
     }
     for mark in scene.marks.iter().filter(|mark| mark.kind == MarkKind::Changed) {
-        let title = format!("{} ms: {}", millis(scene.relative(mark.place.time)), mark.text);
-        let from = axis.x_of(mark.place.order);
+        let title = format!("{} ms: {}", millis(scene.relative(mark.position.time)), mark.text);
+        let from = axis.x_of(mark.position.order);
         annotations.push(Annotation {
             text: shortened(&mark.text, 60),
             from,
@@ -115,7 +115,7 @@ fn view(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Annotation {
     let axis = &layout.axis;
     // A view's area reaches to the edges of the diagram.
     let from = if view_span.from.order == 0 { axis.left - 24.0 } else { axis.x_at(view_span.from) };
-    let to = view_span.to.map_or(axis.right + 12.0, |place| axis.x_at(place)).max(from);
+    let to = view_span.to.map_or(axis.right + 12.0, |position| axis.x_at(position)).max(from);
     let title = format!("{}, active from {} ms on", view_span.view, millis(scene.relative(view_span.from.time)));
     let kind = AnnotationKind::View(view_span.view.epoch().0.is_multiple_of(2));
     Annotation {

@@ -6,7 +6,7 @@ use super::layout::{Layout, MARGIN, RIBBON};
 use super::notes::vector;
 use super::text::bold;
 use super::views;
-use crate::scene::{Cause, Lane, MarkKind, Place, Scene, Span, Step};
+use crate::scene::{Cause, Lane, MarkKind, Scene, Span, Step, TimePosition};
 use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 
@@ -29,7 +29,7 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     for (number, (lane, y)) in scene.lanes.iter().zip(&layout.lanes).enumerate() {
         canvas.text("node", (MARGIN, y + 5.0), Anchor::Start, &format!("node {}", lane.node));
         let steps = scene.steps.iter().filter(|step| step.lane == number);
-        let mut dots: Vec<f64> = steps.map(|step| layout.axis.x_of(step.place.order)).collect();
+        let mut dots: Vec<f64> = steps.map(|step| layout.axis.x_of(step.position.order)).collect();
         dots.sort_by(f64::total_cmp);
         for (index, span) in lane.spans.iter().enumerate() {
             let begin = if index == 0 { layout.axis.left - 24.0 } else { layout.axis.x_at(span.from) };
@@ -48,7 +48,7 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
 }
 
 /// Returns the right end of a span; the last one extends beyond the axis.
-pub(super) fn end(scene: &Scene, layout: &Layout, to: Place) -> f64 {
+pub(super) fn end(scene: &Scene, layout: &Layout, to: TimePosition) -> f64 {
     let last = scene.steps.len() + scene.marks.len();
     if to.order >= last { layout.axis.right + 12.0 } else { layout.axis.x_at(to) }
 }
@@ -90,7 +90,7 @@ pub(super) fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
 pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     for step in &scene.steps {
         let Some(y) = layout.lanes.get(step.lane) else { continue };
-        let at = (layout.axis.x_of(step.place.order), *y);
+        let at = (layout.axis.x_of(step.position.order), *y);
         canvas.titled("step", &title(scene, step), |canvas| match step.cause {
             Cause::Command => canvas.circle("command", at, 5.2),
             Cause::Start { .. } => triangle(canvas, at),
@@ -101,8 +101,8 @@ pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     }
     for mark in &scene.marks {
         let Some(y) = mark.lane.and_then(|lane| layout.lanes.get(lane)) else { continue };
-        let (x, y) = (layout.axis.x_of(mark.place.order), *y);
-        let title = format!("{} ms: {}", millis(scene.relative(mark.place.time)), mark.text);
+        let (x, y) = (layout.axis.x_of(mark.position.order), *y);
+        let title = format!("{} ms: {}", millis(scene.relative(mark.position.time)), mark.text);
         canvas.titled("fault", &title, |canvas| match mark.kind {
             MarkKind::Crashed => cross(canvas, (x, y), 6.5),
             MarkKind::Ended => canvas.line("lane", (x, y - 9.0), (x, y + 9.0)),
@@ -122,7 +122,7 @@ pub(super) fn triangle(canvas: &mut Canvas, (x, y): (f64, f64)) {
 
 fn title(scene: &Scene, step: &Step) -> String {
     let node = scene.lanes.get(step.lane).map_or_else(String::new, |lane| lane.node.to_string());
-    let mut text = format!("node {node} at {} ms: {}", millis(scene.relative(step.place.time)), step.input);
+    let mut text = format!("node {node} at {} ms: {}", millis(scene.relative(step.position.time)), step.input);
     for (_, part) in &step.parts {
         text.push_str("\n  ");
         text.push_str(part);

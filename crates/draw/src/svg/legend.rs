@@ -119,15 +119,17 @@ fn symbols(scene: &Scene, kinds: &Kinds) -> Vec<(Symbol, String)> {
 }
 
 fn view_symbols(scene: &Scene) -> Vec<(Symbol, String)> {
-    let leases = |used: bool| scene.lanes.iter().flat_map(|lane| &lane.leases).any(|lease| lease.used == used);
+    let has_leases = |is_holder_up: bool| {
+        scene.lanes.iter().flat_map(|lane| &lane.leases).any(|lease| lease.is_holder_up == is_holder_up)
+    };
     let inactive_spans = |reason: InactiveReason| {
         scene.lanes.iter().flat_map(|lane| &lane.inactive_spans).any(|span| span.reason == reason)
     };
     let expired = scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.lease_expired);
     let chosen = scene.heading.role_name(Role::Chosen);
     let symbols = [
-        (leases(true), Symbol::Lease(true), "lease".to_owned()),
-        (leases(false), Symbol::Lease(false), "lease of a node that is down".to_owned()),
+        (has_leases(true), Symbol::Lease(true), "lease".to_owned()),
+        (has_leases(false), Symbol::Lease(false), "lease of a node that is down".to_owned()),
         (inactive_spans(InactiveReason::Frozen), Symbol::Frozen, "frozen: no lease, or reports are missing".to_owned()),
         (inactive_spans(InactiveReason::Outside), Symbol::Outside, InactiveReason::Outside.label().to_owned()),
         (expired, Symbol::LeaseExpired, format!("{chosen}, but its lease has expired")),
@@ -168,7 +170,7 @@ fn swatch(canvas: &mut Canvas, symbol: &Symbol, (x, y): (f64, f64)) {
             canvas.rectangle(LEASE_EXPIRED, (x, y - 6.5), (26.0, 13.0), 3.0);
             canvas.line("lane", (x, y), (x + 26.0, y));
         }
-        Symbol::Lease(used) => canvas.line(lease_class(*used), (x, y), (x + 26.0, y)),
+        Symbol::Lease(is_holder_up) => canvas.line(lease_class(*is_holder_up), (x, y), (x + 26.0, y)),
         Symbol::Frozen => {
             canvas.line("lane", (x, y), (x + 26.0, y));
             canvas.rectangle("frozen", (x, y - 6.5), (26.0, 13.0), 3.0);

@@ -42,7 +42,7 @@ fn steps(scene: &Scene, lane: usize) -> impl Iterator<Item = &Step> {
 pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneText> {
     let mut texts = Vec::new();
     for step in steps(scene, lane) {
-        let x = axis.x_of(step.place.order);
+        let x = axis.x_of(step.position.order);
         let input = match step.cause {
             // The members of a view are written above all lanes.
             Cause::Membership if !scene.view_spans.is_empty() && step.input.starts_with("view ") => {
@@ -70,7 +70,7 @@ pub(super) fn above(scene: &Scene, lane: usize, axis: &Axis) -> Vec<LaneText> {
             MarkKind::Resumed => "resumes",
             MarkKind::Changed => continue,
         };
-        texts.push(LaneText::new("mark", word, axis.x_of(mark.place.order), 12.5, MAX_CHARS));
+        texts.push(LaneText::new("mark", word, axis.x_of(mark.position.order), 12.5, MAX_CHARS));
     }
     texts.sort_by(|one, other| one.left.total_cmp(&other.left));
     texts
@@ -110,7 +110,7 @@ pub(super) fn clocks(scene: &Scene, lane: usize, clocks: Clocks, axis: &Axis) ->
                 Clocks::Vector => vector(),
                 Clocks::Both => format!("{} {}", step.logical, vector()),
             };
-            LaneText::centred("clock mono", text, axis.x_of(step.place.order), 11.5)
+            LaneText::centred("clock mono", text, axis.x_of(step.position.order), 11.5)
         })
         .collect();
     texts.sort_by(|one, other| one.left.total_cmp(&other.left));

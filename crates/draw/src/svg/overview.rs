@@ -29,7 +29,7 @@ const STACK: [Role; 5] = [Role::Chosen, Role::Waiting, Role::Follows, Role::Paus
 
 pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     let mut canvas = Canvas::default();
-    let names = overview.lanes.iter().map(|row| width(&format!("node {}", row.node), 15.0)).fold(70.0, f64::max);
+    let names = overview.rows.iter().map(|row| width(&format!("node {}", row.node), 15.0)).fold(70.0, f64::max);
     let left = MARGIN + names + 18.0;
     let right = left + TOTAL_WIDTH + MARGIN;
     canvas.text("title", (MARGIN, MARGIN + 16.0), Anchor::Start, &overview.heading.algorithm);
@@ -45,9 +45,9 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     let scale = Scale { from: overview.from, to: overview.to, left };
     let (rows, count) = name_rows(overview, &scale);
     let top = y + 4.0 + count as f64 * NAME_ROW;
-    let bottom = top + overview.lanes.len() as f64 * PITCH + 14.0 + BARS;
+    let bottom = top + overview.rows.len() as f64 * PITCH + 14.0 + BARS;
     bands(&mut canvas, overview, &scale, &rows, (top, bottom));
-    for (index, row) in overview.lanes.iter().enumerate() {
+    for (index, row) in overview.rows.iter().enumerate() {
         lane(&mut canvas, overview, row, &scale, top + index as f64 * PITCH);
     }
     bars(&mut canvas, overview, &scale, (bottom - BARS, bottom));
@@ -58,7 +58,7 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     }
     let mut closing =
         vec![format!("One column covers {} ms.", short_millis(Time::from_nanos(overview.width.nanos() as i64)))];
-    match overview.more_nodes {
+    match overview.nodes_without_row {
         0 => {}
         1 => closing.push("One more node has no row.".into()),
         more => closing.push(format!("{more} more nodes have no row.")),
@@ -120,7 +120,7 @@ fn name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) 
 fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, rows: &[Option<usize>], (top, bottom): (f64, f64)) {
     for (band, row) in overview.bands.iter().zip(rows) {
         let (from, to) =
-            (scale.x(band.from.time), band.to.map_or(scale.left + TOTAL_WIDTH, |place| scale.x(place.time)));
+            (scale.x(band.from.time), band.to.map_or(scale.left + TOTAL_WIDTH, |position| scale.x(position.time)));
         let (area, edge, class) = if band.is_cut { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
         canvas.titled("lasting", &band.text, |canvas| {
             canvas.rectangle(area, (from, top - 4.0), ((to - from).max(1.5), bottom - top + 4.0), 0.0);
@@ -276,7 +276,7 @@ fn round_step(least: i64) -> i64 {
 
 /// Draws the legend of the colours that occur, in as many rows as needed. Returns its lower edge.
 fn legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -> f64 {
-    let occurs = |role: Role| overview.lanes.iter().flat_map(|row| &row.shares).any(|shares| shares.time_in(role) > 0);
+    let occurs = |role: Role| overview.rows.iter().flat_map(|row| &row.shares).any(|shares| shares.time_in(role) > 0);
     let roles = ROLES.into_iter().filter(|role| occurs(*role));
     let roles = roles.filter_map(|role| Some((class(role)?, overview.heading.role_name(role))));
     let bars = [

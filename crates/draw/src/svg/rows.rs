@@ -1,7 +1,7 @@
 //! Splits a long scene into rows, like lines of text.
 
 use crate::scene::{
-    Arrow, Band, Cause, Head, InactiveSpan, Lane, Lease, Mark, Place, Queue, Scene, Span, Step, Tail, ViewSpan,
+    Arrow, Band, Cause, Head, InactiveSpan, Lane, Lease, Mark, Queue, Scene, Span, Step, Tail, TimePosition, ViewSpan,
 };
 use quorate_core::Time;
 use quorate_journal::moment::Loss;
@@ -37,14 +37,14 @@ struct SceneSlice<'a> {
 impl<'a> SceneSlice<'a> {
     fn new(scene: &'a Scene, orders: Range<usize>) -> Self {
         let times = |orders: &Range<usize>| {
-            let steps = scene.steps.iter().map(|step| step.place);
-            let marks = scene.marks.iter().map(|mark| mark.place);
+            let steps = scene.steps.iter().map(|step| step.position);
+            let marks = scene.marks.iter().map(|mark| mark.position);
             let orders = orders.clone();
-            steps.chain(marks).filter(move |place| orders.contains(&place.order)).map(|place| place.time)
+            steps.chain(marks).filter(move |position| orders.contains(&position.order)).map(|position| position.time)
         };
         let from = if orders.start == 0 { scene.from } else { times(&orders).min().unwrap_or(scene.from) };
         let to = times(&orders).max().unwrap_or(scene.to);
-        let first_step = scene.steps.iter().filter(|step| step.place.order < orders.start).count();
+        let first_step = scene.steps.iter().filter(|step| step.position.order < orders.start).count();
         let is_last = orders.end == scene.steps.len() + scene.marks.len();
         Self { scene, from, to, first_step, is_last, orders }
     }
@@ -57,9 +57,9 @@ impl<'a> SceneSlice<'a> {
                 Cause::Message(Some(arrow)) => Cause::Message(numbers.binary_search(&arrow).ok()),
                 cause => cause,
             };
-            Step { place: self.place(step.place), cause, ..step.clone() }
+            Step { position: self.position(step.position), cause, ..step.clone() }
         };
-        let inside = |place: &Place| self.orders.contains(&place.order);
+        let inside = |position: &TimePosition| self.orders.contains(&position.order);
         let here = |order: usize| self.orders.contains(&order);
         let violations = self.scene.violations.iter();
         let violations = violations.filter(|violation| self.scene.order_of(violation).is_some_and(here));
@@ -69,13 +69,13 @@ impl<'a> SceneSlice<'a> {
             from: self.from,
             to: if self.is_last { self.scene.to } else { self.to },
             lanes: self.scene.lanes.iter().map(|lane| self.lane(lane)).collect(),
-            steps: self.scene.steps.iter().filter(|step| inside(&step.place)).map(moved).collect(),
+            steps: self.scene.steps.iter().filter(|step| inside(&step.position)).map(moved).collect(),
             marks: self
                 .scene
                 .marks
                 .iter()
-                .filter(|mark| inside(&mark.place))
-                .map(|mark| Mark { place: self.place(mark.place), ..mark.clone() })
+                .filter(|mark| inside(&mark.position))
+                .map(|mark| Mark { position: self.position(mark.position), ..mark.clone() })
                 .collect(),
             arrows,
             bands: self.scene.bands.iter().filter_map(|band| self.band(band)).collect(),
@@ -87,9 +87,9 @@ impl<'a> SceneSlice<'a> {
     }
 
     /// Converts a position of the whole scene to this row, clamped to its edges.
-    fn place(&self, place: Place) -> Place {
-        let order = place.order.clamp(self.orders.start, self.orders.end) - self.orders.start;
-        Place { time: place.time, order }
+    fn position(&self, position: TimePosition) -> TimePosition {
+        let order = position.order.clamp(self.orders.start, self.orders.end) - self.orders.start;
+        TimePosition { time: position.time, order }
     }
 
     fn lane(&self, lane: &Lane) -> Lane {
@@ -99,7 +99,7 @@ impl<'a> SceneSlice<'a> {
             let begins = span.from.order < self.orders.end || (span.lease_expired && self.is_last);
             begins && span.to.order >= self.orders.start
         };
-        let span = |span: &Span| Span { from: self.place(span.from), to: self.place(span.to), ..*span };
+        let span = |span: &Span| Span { from: self.position(span.from), to: self.position(span.to), ..*span };
         let lease = |lease: &Lease| self.part(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
         let inactive = |inactive: &InactiveSpan| {
             self.part(inactive.from, inactive.to).map(|(from, to)| InactiveSpan { from, to, ..*inactive })
@@ -118,9 +118,9 @@ impl<'a> SceneSlice<'a> {
         }
     }
 
-    fn part(&self, from: Place, to: Place) -> Option<(Place, Place)> {
+    fn part(&self, from: TimePosition, to: TimePosition) -> Option<(TimePosition, TimePosition)> {
         let (from, end) = self.lasting(from, Some(to))?;
-        Some((from, end.unwrap_or_else(|| self.place(to))))
+        Some((from, end.unwrap_or_else(|| self.position(to))))
     }
 
     fn view_span(&self, view_span: &ViewSpan) -> Option<ViewSpan> {
@@ -129,13 +129,13 @@ impl<'a> SceneSlice<'a> {
     }
 
     /// Returns the part of a time range that is in this row, and its end if it ends here.
-    fn lasting(&self, from: Place, to: Option<Place>) -> Option<(Place, Option<Place>)> {
+    fn lasting(&self, from: TimePosition, to: Option<TimePosition>) -> Option<(TimePosition, Option<TimePosition>)> {
         let ended = to.is_some_and(|to| to.order < self.orders.start);
         if ended || from.order >= self.orders.end && !self.is_last {
             return None;
         }
-        let to = to.filter(|to| self.is_last || to.order < self.orders.end).map(|to| self.place(to));
-        Some((self.place(from), to))
+        let to = to.filter(|to| self.is_last || to.order < self.orders.end).map(|to| self.position(to));
+        Some((self.position(from), to))
     }
 
     fn band(&self, band: &Band) -> Option<Band> {
@@ -158,7 +158,7 @@ impl<'a> SceneSlice<'a> {
 
     fn step(&self, index: usize) -> Option<usize> {
         let step = self.scene.steps.get(index)?;
-        self.orders.contains(&step.place.order).then(|| index - self.first_step)
+        self.orders.contains(&step.position.order).then(|| index - self.first_step)
     }
 
     fn tail(&self, arrow: &Arrow) -> Option<Tail> {
@@ -178,7 +178,7 @@ impl<'a> SceneSlice<'a> {
                     (Loss::Chance, Tail::Step(step)) => self.step(step).is_some(),
                     (_, _) => self.orders.contains(&at.order) || (self.is_last && at.order >= self.orders.end),
                 };
-                here.then(|| Head::Lost { why, at: self.place(at) })
+                here.then(|| Head::Lost { why, at: self.position(at) })
             }
             Head::Open => None,
         }

@@ -107,12 +107,12 @@ fn x_range(scene: &Scene, layout: &Layout, queue: &Queue) -> (f64, f64) {
 }
 
 fn first(scene: &Scene) -> quorate_core::Time {
-    let steps = scene.steps.iter().map(|step| step.place.time);
-    steps.chain(scene.marks.iter().map(|mark| mark.place.time)).min().unwrap_or(scene.from)
+    let steps = scene.steps.iter().map(|step| step.position.time);
+    steps.chain(scene.marks.iter().map(|mark| mark.position.time)).min().unwrap_or(scene.from)
 }
 
 fn title(scene: &Scene, node: String, queue: &Queue) -> String {
-    let [from, to] = [queue.from, queue.to].map(|place| millis(scene.relative(place.time)));
+    let [from, to] = [queue.from, queue.to].map(|position| millis(scene.relative(position.time)));
     let more = queue.count.saturating_sub(queue.names.len());
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("node {node} holds back {}{rest}, from {from} ms to {to} ms", queue.names.join(", "))

@@ -4,7 +4,7 @@ use super::canvas::{Anchor, Canvas};
 use super::lanes::{end, gap};
 use super::layout::{Layout, RIBBON};
 use super::text::width;
-use crate::scene::{InactiveReason, InactiveSpan, Lane, Lease, Place, Scene};
+use crate::scene::{InactiveReason, InactiveSpan, Lane, Lease, Scene, TimePosition};
 use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 
@@ -14,12 +14,12 @@ pub(super) const LEASE: f64 = RIBBON + 3.0;
 const HOLE: f64 = RIBBON + 7.0;
 const FONT_SIZE: f64 = 11.0;
 
-fn x_range(scene: &Scene, layout: &Layout, from: Place, to: Place) -> (f64, f64) {
+fn x_range(scene: &Scene, layout: &Layout, from: TimePosition, to: TimePosition) -> (f64, f64) {
     let edge = layout.axis.left - 24.0;
     (layout.axis.x_at(from).max(edge), end(scene, layout, to).max(edge))
 }
 
-fn ends(scene: &Scene, to: Place) -> bool {
+fn ends(scene: &Scene, to: TimePosition) -> bool {
     to.time <= scene.to || to.order < scene.steps.len() + scene.marks.len()
 }
 
@@ -72,7 +72,7 @@ fn draw_frozen(
     if to <= from {
         return;
     }
-    let [begins, ends] = [inactive.from, inactive.to].map(|place| millis(scene.relative(place.time)));
+    let [begins, ends] = [inactive.from, inactive.to].map(|position| millis(scene.relative(position.time)));
     let title = format!("node {}: frozen, from {begins} ms to {ends} ms", lane.node);
     canvas.titled("span", &title, |canvas| {
         canvas.rectangle("frozen", (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
@@ -93,19 +93,20 @@ fn draw_lease(canvas: &mut Canvas, scene: &Scene, layout: &Layout, lane: &Lane, 
     if to <= from {
         return;
     }
-    let class = lease_class(lease.used);
-    let whose = if lease.used { "its lease" } else { "the lease of its previous incarnation" };
+    let class = lease_class(lease.is_holder_up);
+    let whose = if lease.is_holder_up { "its lease" } else { "the lease of its previous incarnation" };
     let title = format!("node {}: {whose} lasts until {} ms", lane.node, millis(scene.relative(lease.to.time)));
     canvas.titled("span", &title, |canvas| {
         canvas.line(class, (from, y), (to, y));
-        // The lease of a node that crashes continues as an unused lease.
-        let goes_on = lease.used && lane.leases.iter().any(|next| !next.used && next.from == lease.to);
-        if ends(scene, lease.to) && !goes_on {
+        // When a node crashes, its lease continues as a lease whose holder is down.
+        let continues =
+            lease.is_holder_up && lane.leases.iter().any(|next| !next.is_holder_up && next.from == lease.to);
+        if ends(scene, lease.to) && !continues {
             canvas.line("lease-end", (to, y - 4.0), (to, y + 4.0));
         }
     });
 }
 
-pub(super) const fn lease_class(used: bool) -> &'static str {
-    if used { "lease" } else { "lease-left" }
+pub(super) const fn lease_class(is_holder_up: bool) -> &'static str {
+    if is_holder_up { "lease" } else { "lease-left" }
 }

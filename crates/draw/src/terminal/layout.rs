@@ -2,7 +2,7 @@
 
 use super::label;
 use super::text::width;
-use crate::scene::{Band, Head, Place, Scene};
+use crate::scene::{Band, Head, Scene, TimePosition};
 use crate::timeline::TimelineItem;
 use quorate_journal::words::millis;
 
@@ -31,7 +31,7 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(scene: &Scene, items: &[TimelineItem], limit: Option<usize>) -> Self {
         let available = limit.unwrap_or(DEFAULT_WIDTH);
-        let times = items.iter().map(|item| millis(scene.relative(item.place.time)).len());
+        let times = items.iter().map(|item| millis(scene.relative(item.position.time)).len());
         let time = times.chain(["time".len()]).max().unwrap_or_default() + 1;
         let bars = bars(scene);
         let bar_columns = bars.iter().flatten().max().map_or(0, |last| last + 2);
@@ -76,8 +76,8 @@ fn wanted_pitch(scene: &Scene) -> usize {
 
 /// Gives each band the first bar that is free during the whole band.
 fn bars(scene: &Scene) -> Vec<Option<usize>> {
-    let mut busy: [Option<Option<Place>>; MAX_BARS] = [None; MAX_BARS];
-    let free = |busy: Option<Option<Place>>, from: Place| match busy {
+    let mut busy: [Option<Option<TimePosition>>; MAX_BARS] = [None; MAX_BARS];
+    let free = |busy: Option<Option<TimePosition>>, from: TimePosition| match busy {
         None => true,
         Some(until) => until.is_some_and(|until| until <= from),
     };

@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::row::TextRow;
 use super::symbols;
 use super::text::width;
-use crate::scene::{Arrow, Cause, Head, InactiveReason, Lane, Mark, Place, Scene, Step, Tail};
+use crate::scene::{Arrow, Cause, Head, InactiveReason, Lane, Mark, Scene, Step, Tail, TimePosition};
 use crate::timeline::{ItemKind, TimelineItem};
 use quorate_core::Class;
 use quorate_journal::role::Role;
@@ -49,7 +49,7 @@ impl<'a> LineWriter<'a> {
         let open_bands = open_bands.map(|(index, _)| index).collect();
         let (inactive, expired) = (vec![None; scene.lanes.len()], vec![false; scene.lanes.len()]);
         let mut lines = Self { scene, layout, roles, inactive, expired, open_bands, last_time: None };
-        lines.advance(Place { time: scene.from, order: 0 }, false);
+        lines.advance(TimePosition { time: scene.from, order: 0 }, false);
         lines
     }
 
@@ -65,7 +65,7 @@ impl<'a> LineWriter<'a> {
     }
 
     pub(super) fn next(&mut self, item: &TimelineItem) -> Line {
-        self.advance(item.place, matches!(item.kind, ItemKind::Step(_) | ItemKind::Mark(_)));
+        self.advance(item.position, matches!(item.kind, ItemKind::Step(_) | ItemKind::Mark(_)));
         let row = self.background(item);
         match item.kind {
             ItemKind::Step(step) => match self.scene.steps.get(step) {
@@ -96,8 +96,8 @@ impl<'a> LineWriter<'a> {
     }
 
     /// Advances all lanes to a position. `itself` includes changes by the step or mark there.
-    fn advance(&mut self, at: Place, itself: bool) {
-        let begun = |from: Place| from.order < at.order || (itself && from.order == at.order);
+    fn advance(&mut self, at: TimePosition, itself: bool) {
+        let begun = |from: TimePosition| from.order < at.order || (itself && from.order == at.order);
         for (lane, (index, role)) in self.scene.lanes.iter().zip(&mut self.roles) {
             while let Some(span) = lane.spans.get(*index + 1)
                 && begun(span.from)
@@ -108,7 +108,7 @@ impl<'a> LineWriter<'a> {
         }
         for ((lane, inactive), expired) in self.scene.lanes.iter().zip(&mut self.inactive).zip(&mut self.expired) {
             // By time, because these begin without a step or mark.
-            let lasts = |from: Place, to: Place| from <= at && at < to;
+            let lasts = |from: TimePosition, to: TimePosition| from <= at && at < to;
             *inactive = lane.inactive_spans.iter().find(|span| lasts(span.from, span.to)).map(|span| span.reason);
             *expired = lane.spans.iter().any(|span| span.lease_expired && lasts(span.from, span.to));
         }
@@ -116,7 +116,7 @@ impl<'a> LineWriter<'a> {
 
     fn background(&mut self, item: &TimelineItem) -> TextRow {
         let mut row = self.lanes();
-        let time = millis(self.scene.relative(item.place.time));
+        let time = millis(self.scene.relative(item.position.time));
         if self.last_time.as_ref() != Some(&time) {
             row.put(self.layout.time.saturating_sub(time.len()), TextStyle::Faint, &time);
             self.last_time = Some(time);

@@ -9,7 +9,7 @@ use grammar::{Statement, parse};
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use quorate_core::{Class, NodeId, Time};
 use quorate_draw::mermaid::{MAX_CHARACTERS, draw};
-use quorate_draw::scene::{Arrow, Band, Cause, Head, Lane, Place, Step, Tail};
+use quorate_draw::scene::{Arrow, Band, Cause, Head, Lane, Step, Tail, TimePosition};
 use quorate_draw::{Scene, Window};
 
 #[test]
@@ -261,7 +261,7 @@ fn the_names_of_very_many_nodes_do_not_fill_the_diagram() {
 #[test]
 fn faults_from_before_the_window_do_not_fill_the_diagram() {
     let mut scene = scene_of(3, between(1, 9), &[Action::Wait(5), Action::Command(1, "ask".into())]);
-    let from = Place { time: Time::ZERO, order: 0 };
+    let from = TimePosition { time: Time::ZERO, order: 0 };
     let band = |number: usize| Band { text: format!("{}{number}", "<".repeat(150)), is_cut: true, from, to: None };
     scene.bands = (0..1_000).map(band).collect();
     accepted(&scene);

@@ -5,7 +5,7 @@ use expect_test::expect;
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use quorate_core::{Class, NodeId, Time};
 use quorate_draw::overview::{Bin, Overview, draw_text};
-use quorate_draw::scene::{Band, Place, Violation};
+use quorate_draw::scene::{Band, TimePosition, Violation};
 use quorate_draw::scene_builder::{Options, SceneBuilder};
 use quorate_draw::{Drawing, Window, svg};
 use quorate_journal::moment::{Loss, Moment, ObservedEffect, ObservedInput, Observer};
@@ -192,7 +192,7 @@ fn activity_of_hidden_nodes_does_not_count() {
 fn nodes_without_a_row_count() {
     let actions: Vec<Action> = (1..=50).flat_map(|id| [command(id), emit("ENTERS")]).collect();
     let overview = overview_of(50, Window::default(), &actions);
-    assert_eq!((overview.lanes.len(), overview.more_nodes), (40, 10));
+    assert_eq!((overview.rows.len(), overview.nodes_without_row), (40, 10));
     assert_eq!((overview.total.steps, overview.total.chosen), (50, 50));
     assert!(overview.totals(|count| count.to_string()).ends_with(", inside 50 times"));
     assert!(svg_of(&overview).contains("inside 50 times"));
@@ -211,7 +211,7 @@ fn bins_cover_the_whole_time() {
     assert_eq!(overview.to, ms(1_000));
     let covered = overview.width.nanos() * overview.bins.len() as u64;
     assert!(covered > 1_000_000_000 && covered - overview.width.nanos() <= 1_000_000_000, "{covered}");
-    assert!(overview.lanes.iter().all(|row| row.shares.len() == overview.bins.len()));
+    assert!(overview.rows.iter().all(|row| row.shares.len() == overview.bins.len()));
     let text = text_of(&overview, 120);
     let row = text.lines().next().unwrap();
     assert!(row.ends_with("████████") && row.width() > 90, "{text}");
@@ -289,8 +289,8 @@ fn a_long_legend_takes_another_row() {
 #[test]
 fn many_lasting_faults_are_counted() {
     let mut overview = overview_of(3, Window::default(), &faults());
-    let place = Place { time: ms(3), order: 0 };
-    let band = |number: usize| Band { text: format!("cut {number} | rest"), is_cut: true, from: place, to: None };
+    let position = TimePosition { time: ms(3), order: 0 };
+    let band = |number: usize| Band { text: format!("cut {number} | rest"), is_cut: true, from: position, to: None };
     overview.bands = (0..9).map(band).collect();
     assert!(text_of(&overview, 100).contains("and 1 more lasting fault\n"));
     overview.bands = (0..30).map(band).collect();

@@ -44,7 +44,7 @@ fn example() -> Vec<Action> {
 
 /// Returns the held-back messages of each node, with start and end in milliseconds.
 fn waits(scene: &Scene) -> Vec<(usize, String, i64, i64)> {
-    let millis = |queue: &Queue| [queue.from, queue.to].map(|place| place.time.nanos() / 1_000_000);
+    let millis = |queue: &Queue| [queue.from, queue.to].map(|position| position.time.nanos() / 1_000_000);
     let lane = |lane: &quorate_draw::scene::Lane| {
         let node = lane.node.index() + 1;
         let queue = move |queue: &Queue| (node, queue.names.join(", "), millis(queue)[0], millis(queue)[1]);

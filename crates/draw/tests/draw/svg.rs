@@ -139,7 +139,7 @@ fn a_window_is_a_part_of_the_whole() {
         let part = drawn(&with_faults(seed), Options { window, ..Options::default() });
         let part = scene(&part);
         let lines = |scene: &Scene| -> Vec<(u64, String, Role, u64)> {
-            let shown = scene.steps.iter().filter(|step| (from..=to).contains(&step.place.time));
+            let shown = scene.steps.iter().filter(|step| (from..=to).contains(&step.position.time));
             let node = |lane: usize| scene.lanes[lane].node;
             let shown = shown.filter(|step| nodes.contains(&node(step.lane)));
             shown.map(|step| (step.line, step.input.clone(), step.role, step.logical)).collect()
@@ -164,7 +164,7 @@ fn a_scene_is_consistent() {
             }
         }
         for (tail, head, arrow) in arrows(scene) {
-            assert!(tail.place < head.place);
+            assert!(tail.position < head.position);
             assert_eq!((tail.lane, head.lane), (arrow.from, arrow.to));
         }
     }
@@ -227,7 +227,7 @@ fn too_much_for_a_scene_becomes_an_overview() {
     assert!(overview.bins.len() <= 480 && overview.bins.len() > 200, "{} bins", overview.bins.len());
     assert_eq!(overview.bins.iter().map(|bin| bin.steps).sum::<u64>(), overview.total.steps);
     assert_eq!(overview.total.chosen, 400);
-    let covered: u64 = overview.lanes[0].shares.iter().map(|shares| shares.total()).sum();
+    let covered: u64 = overview.rows[0].shares.iter().map(|shares| shares.total()).sum();
     assert_eq!(covered, overview.to.since(overview.from).nanos());
     check_layout(&svg::draw(&drawing, &svg::Options::default()), "an overview");
 }
@@ -244,7 +244,7 @@ fn a_theme_can_be_forced() {
 #[test]
 fn a_violation_is_shown_where_it_was_detected() {
     let mut drawing = drawn(&with_faults(2), Options::default());
-    let (time, line) = scene(&drawing).steps.get(9).map(|step| (step.place.time, step.line)).unwrap();
+    let (time, line) = scene(&drawing).steps.get(9).map(|step| (step.position.time, step.line)).unwrap();
     drawing.add_violation(Violation { time, line, text: "exclusion <fails>".into() });
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parsed(&svg);
@@ -330,7 +330,7 @@ fn rows(svg: &str) -> usize {
 #[test]
 fn a_violation_is_shown_in_one_of_many_rows() {
     let whole = long();
-    let lines: Vec<_> = scene(&whole).steps.iter().map(|step| (step.place.time, step.line)).collect();
+    let lines: Vec<_> = scene(&whole).steps.iter().map(|step| (step.position.time, step.line)).collect();
     for (time, line) in lines {
         for beside in [0, 1] {
             let mut drawing = whole.clone();
@@ -370,7 +370,7 @@ fn roles_do_not_depend_on_events_in_the_window() {
     spec.settings.requesters = vec![NodeId::new(3).unwrap()];
     spec.settings.hold = Some("fixed:50ms".parse().unwrap());
     let whole = drawn(&spec, Options::default());
-    let enters = scene(&whole).steps.iter().find(|step| step.role == Role::Chosen).unwrap().place.time;
+    let enters = scene(&whole).steps.iter().find(|step| step.role == Role::Chosen).unwrap().position.time;
     let later = |nanos: i64| Time::from_nanos(enters.nanos() + nanos);
     let window = Window { from: Some(later(10_000_000)), to: Some(later(20_000_000)), ..Window::default() };
     let part = drawn(&spec, Options { window, ..Options::default() });

@@ -68,7 +68,7 @@ fn inactive_spans(lane: &Lane) -> Vec<(InactiveReason, i64, i64)> {
 
 fn leases(lane: &Lane) -> Vec<(i64, i64, bool)> {
     let millis = |time: quorate_core::Time| time.nanos() / 1_000_000;
-    lane.leases.iter().map(|lease| (millis(lease.from.time), millis(lease.to.time), lease.used)).collect()
+    lane.leases.iter().map(|lease| (millis(lease.from.time), millis(lease.to.time), lease.is_holder_up)).collect()
 }
 
 fn check(scene: &Scene, expected: Expect) {
@@ -115,7 +115,7 @@ fn an_entry_expires_with_the_lease_and_is_revoked_when_the_node_learns_of_it() {
     assert_eq!((over.first().unwrap().0, over.last().unwrap().1), (ms(35), ms(51)));
     assert!(scene.lanes[1..].iter().flat_map(|lane| &lane.spans).all(|span| !span.lease_expired));
     let lost: Vec<_> =
-        scene.steps.iter().filter(|step| step.revoked).map(|step| (step.lane, step.place.time)).collect();
+        scene.steps.iter().filter(|step| step.revoked).map(|step| (step.lane, step.position.time)).collect();
     assert_eq!(lost, [(0, ms(51))]);
 }
 

@@ -9,13 +9,13 @@ use crate::registry::Family;
 use clap::Args;
 use quorate_check::Views;
 
-/// The behaviour of clients in a check: the options of all families.
+/// The family-specific options of a check, which set the behaviour of clients.
 #[derive(Args)]
 pub struct BehaviorArgs {
     #[command(flatten)]
-    pub(crate) requests: MutexCheckArgs,
+    pub(crate) mutex: MutexCheckArgs,
     #[command(flatten)]
-    pub(crate) ballots: ElectionCheckArgs,
+    pub(crate) election: ElectionCheckArgs,
     #[command(flatten)]
     pub(crate) multicast: MulticastArgs,
     #[command(flatten)]
@@ -23,22 +23,23 @@ pub struct BehaviorArgs {
 }
 
 impl BehaviorArgs {
+    /// Returns the settings of views, or `None` without `--views`.
     pub fn views(&self) -> Option<Views> {
-        self.requests.views()
+        self.mutex.views()
     }
 
-    /// Rejects options that do not apply to this algorithm.
-    pub fn refuse_others(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
+    /// Fails if an option was given that only other families than `own` accept.
+    pub fn reject_other_families(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
         refuse_views(self.views().is_some(), own, algorithm)?;
         let groups: [(Family, &dyn Options); 4] = [
-            (Family::Mutex, &self.requests),
-            (Family::Election, &self.ballots),
+            (Family::Mutex, &self.mutex),
+            (Family::Election, &self.election),
             (Family::Multicast, &self.multicast),
             (Family::Deadlock, &self.deadlock),
         ];
         let mut others = groups.into_iter().filter(|(family, _)| *family != own);
         match others.find_map(|(family, options)| Some((family, options.given()?))) {
-            Some((of, option)) => Err(OptionsError::not_applicable(option, of, algorithm, own)),
+            Some((family, option)) => Err(OptionsError::not_applicable(option, family, algorithm, own)),
             None => Ok(()),
         }
     }

@@ -183,7 +183,7 @@ impl JudgeFamily for Deadlock {
         Measures::default()
     }
 
-    fn properties(spec: &Spec<Self>, _care: JudgingLevel) -> Properties {
+    fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties {
         let bound = spec.algorithm.facts.per_wait.map(|factor| Bound { kinds: spec.algorithm.facts.kinds, factor });
         Properties::new(spec.settings.victim.is_some(), bound.filter(|_| !spec.is_scripted()))
     }

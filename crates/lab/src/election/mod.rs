@@ -301,7 +301,7 @@ impl JudgeFamily for Election {
         }
     }
 
-    fn properties(spec: &Spec<Self>, _care: JudgingLevel) -> Properties {
+    fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties {
         let contest = !spec.is_scripted() && spec.settings.starters.may_be_several(spec.nodes);
         Properties::new(spec.nodes, contest)
             .with_leases(spec.algorithm.facts.leases)

@@ -1,4 +1,4 @@
-//! The multicast family in the lab.
+//! The multicast family: settings, validation, nodes, clients, properties and figures of a run.
 
 mod algorithms;
 pub mod check;
@@ -45,8 +45,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multicast {}
 
-/// The clients' behaviour, and how multicasts reach all members. [`MulticastArgs`] describes each
-/// setting and its default.
+/// Settings of the clients and of the multicast. [`MulticastArgs`] documents each of them with its
+/// default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub messages: u64,
@@ -73,9 +73,9 @@ pub enum Carrier {
     /// One message per receiver.
     #[default]
     Unicast,
-    /// One message that its receivers get.
+    /// One message that reaches its receivers.
     Multicast,
-    /// One message that all nodes get; other nodes than the receivers drop it.
+    /// One message that reaches all nodes; nodes that are not receivers drop it.
     Broadcast,
 }
 
@@ -128,35 +128,35 @@ impl RunFamily for Multicast {
         let Settings { views, groups, senders, payload, leaves, piece, sequencing, window, judge, .. } = &spec.settings;
         let is_replicated = views.is_some_and(|views| views.is_replicated());
         if spec.algorithm.facts.profile.flaw.is_some() && (is_replicated || !groups.is_empty()) {
-            return Err(MulticastError::FewForms { name: spec.algorithm.to_string() }.into());
+            return Err(MulticastError::NotForFaultyVariant { name: spec.algorithm.to_string() }.into());
         }
         if let Some(views) = views {
             views.validate()?;
             if is_replicated && !groups.is_empty() {
-                return Err(MulticastError::SeveralGroupsOfReplicas.into());
+                return Err(MulticastError::GroupsWithReplica.into());
             }
         }
         let lacks_sequencer = *sequencing != Sequencing::ToAll && !spec.algorithm.facts.sequences;
         first_error([
             (*leaves > 0 && views.is_none(), MulticastError::LeavesWithoutViews),
-            (*leaves > spec.nodes, MulticastError::TooManyLeave { leaves: *leaves, nodes: spec.nodes }),
-            (*piece == 0, MulticastError::NoPiece),
+            (*leaves > spec.nodes, MulticastError::TooManyLeaves { leaves: *leaves, nodes: spec.nodes }),
+            (*piece == 0, MulticastError::ZeroPiece),
             (lacks_sequencer, MulticastError::NoSequencer { name: spec.algorithm.to_string() }),
-            (*window == 0, MulticastError::NoWindow),
+            (*window == 0, MulticastError::ZeroWindow),
             (*payload > Payload::MAX_LEN, MulticastError::PayloadTooLong { payload: *payload }),
         ])?;
         if let Some(node) = groups.iter().filter_map(Group::last).find(|node| node.index() >= spec.nodes) {
-            return Err(MulticastError::NoSuchSender { node, nodes: spec.nodes }.into());
+            return Err(MulticastError::NoSuchNode { node, nodes: spec.nodes }.into());
         }
         if judge.contains(&Property::ViewSynchrony) && views.is_none() {
             return Err(MulticastError::NoViewsToJudge.into());
         }
         let is_member = |node: &NodeId| groups.is_empty() || groups.iter().any(|group| group.contains(*node));
         if let Some(node) = senders.iter().find(|node| !is_member(node)) {
-            return Err(MulticastError::SenderOutside { node: *node }.into());
+            return Err(MulticastError::SenderInNoGroup { node: *node }.into());
         }
         match senders.iter().find(|node| node.index() >= spec.nodes) {
-            Some(node) => Err(MulticastError::NoSuchSender { node: *node, nodes: spec.nodes }.into()),
+            Some(node) => Err(MulticastError::NoSuchNode { node: *node, nodes: spec.nodes }.into()),
             None => Ok(()),
         }
     }
@@ -188,16 +188,16 @@ impl RunFamily for Multicast {
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
-        let busy = spec.typical().times(2 * spec.settings.messages.clamp(4, 1_000));
+        let duration = spec.typical().times(2 * spec.settings.messages.clamp(4, 1_000));
         // Some faults must outlast a lease.
-        spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(4)))
+        spec.settings.views.map_or(duration, |views| duration.max(views.terms().lease.times(4)))
     }
 
-    /// In views the network never becomes quiet, because leases are renewed. The run continues
-    /// until the last view can begin everywhere.
+    /// In views the network never becomes quiet, because leases are renewed. Therefore the run
+    /// lasts until the last view has had time to begin at every member.
     fn limits(spec: &Spec<Self>) -> Limits {
         let defaults = spec.default_limits();
-        Limits { settle: settling(spec).unwrap_or(defaults.settle), ..defaults }
+        Limits { settle: view_settle_time(spec).unwrap_or(defaults.settle), ..defaults }
     }
 
     fn in_views(settings: &Settings) -> Option<ViewSettings> {
@@ -228,8 +228,8 @@ impl ScriptFamily for Multicast {
         }
     }
 
-    /// A generated payload can be replaced by one that the script generates; a text with letters
-    /// was chosen by a person.
+    /// Only a payload with letters was written by a user and must be kept. Any other payload was
+    /// generated, and the script may generate a different one.
     fn script_command(command: &Command) -> Option<Cow<'static, str>> {
         Some(match command {
             Command::Send { payload, .. } => match payload.text().filter(|text| text.contains(char::is_alphabetic)) {
@@ -251,12 +251,12 @@ impl ScriptFamily for Multicast {
         }
     }
 
-    /// Fewer messages, all nodes as senders, or no leaves.
+    /// Returns variants with fewer messages, with all nodes as senders, and without leaves.
     fn smaller(settings: &Settings) -> Vec<Settings> {
-        let less = fewer(settings.messages).map(|messages| Settings { messages, ..settings.clone() });
+        let fewer_messages = fewer(settings.messages).map(|messages| Settings { messages, ..settings.clone() });
         let all_senders = Settings { senders: Vec::new(), ..settings.clone() };
         let no_leaves = Settings { leaves: 0, ..settings.clone() };
-        less.chain([all_senders, no_leaves]).collect()
+        fewer_messages.chain([all_senders, no_leaves]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
@@ -309,10 +309,10 @@ impl JudgeFamily for Multicast {
         static_groups(spec).into_iter().fold(measures, |measures, (group, members)| measures.among(group, &members))
     }
 
-    fn properties(spec: &Spec<Self>, _care: JudgingLevel) -> Properties {
-        let also = Promises::of(&spec.settings.judge);
-        let properties = Properties::new(spec.nodes, promises(spec, spec.algorithm.entry())).watching(also);
-        let properties = properties.with_grace(settling(spec).unwrap_or_default());
+    fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties {
+        let requested = Promises::of(&spec.settings.judge);
+        let properties = Properties::new(spec.nodes, promises(spec, spec.algorithm.entry())).watching(requested);
+        let properties = properties.with_grace(view_settle_time(spec).unwrap_or_default());
         static_groups(spec)
             .into_iter()
             .fold(properties, |properties, (group, members)| properties.among(group, members))
@@ -336,18 +336,24 @@ impl Judge<Command, Event> for Properties {
     }
 }
 
-/// Maximum time until a view begins everywhere, including the state transfer to joiners.
-fn settling(spec: &Spec<Multicast>) -> Option<Duration> {
+/// Returns the maximum time until a view begins at every member, including the state transfer to
+/// joiners; `None` without views.
+fn view_settle_time(spec: &Spec<Multicast>) -> Option<Duration> {
     spec.settings.views.map(|views| views.terms().lease.times(3) + spec.typical().times(300))
 }
 
-/// The wrapper around the algorithm.
+/// How nodes run the algorithm.
 #[derive(Clone, Copy)]
 enum Form {
+    /// One group that never changes.
     Fixed,
+    /// One group with views.
     Viewed,
+    /// Several groups that never change.
     Several,
+    /// Several groups with views.
     SeveralViewed,
+    /// One group with views whose members also run the membership service.
     Member(LeaseTerms),
 }
 
@@ -361,7 +367,7 @@ fn form(spec: &Spec<Multicast>) -> Form {
     }
 }
 
-/// The groups with their members.
+/// Returns all groups with their members.
 fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.groups.is_empty() {
         return vec![(GroupId::ONLY, spec.group())];
@@ -370,12 +376,13 @@ fn groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     named.map(|(id, members)| (id, members.clone())).collect()
 }
 
-/// The groups without views. Observers must know them, because no view names their members.
+/// Returns the groups if there are no views. Observers must be given them, because they learn
+/// members only from views.
 fn static_groups(spec: &Spec<Multicast>) -> Vec<(GroupId, Group)> {
     if spec.settings.views.is_some() { Vec::new() } else { groups(spec) }
 }
 
-/// The plans of all groups.
+/// Returns the plan of each group.
 pub(crate) fn plans(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Vec<Arc<Plan>> {
     groups(spec).into_iter().map(|(id, members)| Arc::new(plan(spec, entry, id, members))).collect()
 }
@@ -395,7 +402,7 @@ fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Gr
 }
 
 fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
-    promises_of(spec, entry, !spec.can_stop())
+    promises_with(spec, entry, !spec.can_stop())
 }
 
 /// Returns the promises of an algorithm. `is_whole` means that no node can crash. A crashed sender
@@ -404,20 +411,20 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
 pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_whole: bool) -> Promises {
     let settings = &spec.settings;
     let views = settings.views.is_some();
-    let agrees = views || settings.relay || entry.facts.relays || is_whole;
-    // Whether a delivery may depend on a crashed member other than the sender.
-    let waits = entry.facts.order.total || settings.delivery == Delivery::Uniform;
-    let finishes = views || is_whole || !waits;
+    let agreement = views || settings.relay || entry.facts.relays || no_crashes;
+    // Whether a delivery may wait for a crashed member other than the sender.
+    let waits_for_others = entry.facts.order.total || settings.delivery == Delivery::Uniform;
+    let validity = views || no_crashes || !waits_for_others;
     let order = entry.facts.order;
     let senders = if settings.senders.is_empty() { spec.nodes } else { settings.senders.len() };
     Promises {
         fifo: order.fifo,
         causal: order.causal,
         total: order.total,
-        agreement: agrees && finishes,
-        validity: finishes,
-        uniform: settings.delivery == Delivery::Uniform && finishes,
-        delivered: agrees && finishes,
+        agreement: agreement && validity,
+        validity,
+        uniform: settings.delivery == Delivery::Uniform && validity,
+        delivered: agreement && validity,
         views,
         contention: !spec.is_scripted()
             && settings.traffic != Pattern::Single
@@ -430,12 +437,12 @@ pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_who
 
 fn demand(spec: &Spec<Multicast>) -> Demand {
     let settings = spec.settings.clone();
-    let typical = spec.typical();
+    let message_time = spec.typical();
     let senders = if settings.senders.is_empty() { spec.group().iter().collect() } else { settings.senders };
-    let defaults = match settings.traffic {
-        // Long enough that no message of the last multicast is in flight.
-        Pattern::Single => Latency::Fixed(typical.times(10)),
-        Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4) },
+    let default_interval = match settings.traffic {
+        // Long enough that no message of the previous multicast is still in flight.
+        Pattern::Single => Latency::Fixed(message_time.times(10)),
+        Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: message_time.times(4) },
         Pattern::Flood => Latency::Fixed(Duration::ZERO),
     };
     Demand {
@@ -443,7 +450,7 @@ fn demand(spec: &Spec<Multicast>) -> Demand {
         messages: settings.messages,
         senders,
         payload: settings.payload,
-        think: settings.interval.unwrap_or(defaults),
+        interval: settings.interval.unwrap_or(default_interval),
         groups: if settings.groups.is_empty() { Vec::new() } else { groups(spec) },
         leaves: settings.leaves,
         views: settings.views.is_some(),

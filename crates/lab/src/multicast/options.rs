@@ -170,7 +170,7 @@ impl MulticastArgs {
 /// Rejects a range of nodes beyond the group before expanding it.
 fn expanded(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
     match named.highest() {
-        Some(node) if node.index() >= nodes => Err(MulticastError::NoSuchSender { node, nodes }.into()),
+        Some(node) if node.index() >= nodes => Err(MulticastError::NoSuchNode { node, nodes }.into()),
         Some(_) | None => Ok(named.iter().collect()),
     }
 }

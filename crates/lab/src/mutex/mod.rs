@@ -249,7 +249,7 @@ impl JudgeFamily for Mutex {
         if spec.settings.views.is_some() { measures.with_views() } else { measures }
     }
 
-    fn properties(spec: &Spec<Self>, care: JudgingLevel) -> Properties {
+    fn properties(spec: &Spec<Self>, level: JudgingLevel) -> Properties {
         let Settings { requesters, workload, entries, .. } = &spec.settings;
         let requesters = if requesters.is_empty() { spec.nodes } else { requesters.len() };
         // Algorithms promise the order of requests only within one view.
@@ -268,7 +268,7 @@ impl JudgeFamily for Mutex {
             overtaking,
             service: spec.algorithm.facts.service != Service::Doubtful,
             shares: spec.algorithm.facts.shares,
-            order: match (spec.algorithm.facts.order, care) {
+            order: match (spec.algorithm.facts.order, level) {
                 _ if spec.nodes > MAX_ORDERED || can_change_view => OrderCheck::Ignored,
                 (ServiceOrder::HappenedBefore, _) => OrderCheck::Promised,
                 (ServiceOrder::Arrival | ServiceOrder::None, JudgingLevel::Figures) => OrderCheck::Counted,

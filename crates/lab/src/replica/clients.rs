@@ -255,7 +255,7 @@ impl Workload<Command, Event> for Clients {
             self.agenda.put(first, Item::Begin(index), plan);
         }
         self.agenda.put(self.demand.faults_end + self.demand.tick.times(20), Item::FaultsEnded, plan);
-        self.operate(Time::ZERO, plan, |operator, rng| operator.begin(rng));
+        self.operate(Time::ZERO, plan, |operator, rng| operator.schedule_tasks(rng));
     }
 
     fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
@@ -268,7 +268,7 @@ impl Workload<Command, Event> for Clients {
                 self.node_crashed(now, node, plan);
                 self.operate(now, plan, |operator, _| operator.node_crashed(node));
             }
-            ClientEvent::Restarted => self.operate(now, plan, |operator, _| operator.restarted(now, node)),
+            ClientEvent::Restarted => self.operate(now, plan, |operator, _| operator.node_restarted(now, node)),
             ClientEvent::Alarm => {
                 while let Some(item) = self.agenda.due(now) {
                     self.perform(now, item, plan);

@@ -159,7 +159,7 @@ fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
 }
 
 fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
-    let wipe = |timed: TimedFault| match timed.fault {
+    let disk_loss = |timed: TimedFault| match timed.fault {
         Fault::Restart { node, disk: Disk::Blank } => Some((Time::ZERO + timed.at, node)),
         _ => None,
     };
@@ -169,7 +169,7 @@ fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
         changes: spec.settings.changes,
         window: Replica::fault_window(spec),
         tick: spec.settings.tick(),
-        wipes: spec.every_fault().into_iter().filter_map(wipe).collect(),
+        disk_losses: spec.every_fault().into_iter().filter_map(disk_loss).collect(),
         faults_end: spec.faults_end().unwrap_or(Time::ZERO),
     }
 }
@@ -266,7 +266,7 @@ impl RunFamily for Replica {
     /// Whether at most a minority of the founders loses its disk, as in the chaos that the seed
     /// draws.
     fn is_within_fault_tolerance(spec: &Spec<Self>) -> bool {
-        let wiped: BTreeSet<_> = operator_settings(spec).wipes.into_iter().map(|(_, node)| node).collect();
+        let wiped: BTreeSet<_> = operator_settings(spec).disk_losses.into_iter().map(|(_, node)| node).collect();
         wiped.len() * 2 < founders(spec)
     }
 
@@ -399,7 +399,7 @@ impl JudgeFamily for Replica {
 
     fn measures(_spec: &Spec<Self>) {}
 
-    fn properties(spec: &Spec<Self>, _care: JudgingLevel) -> Properties {
+    fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties {
         let Settings { clients, operations, changes, reads, chaos, .. } = spec.settings;
         let has_clients = !spec.is_scripted() && clients > 0;
         // In a pair, no node can fall behind, because both are needed.

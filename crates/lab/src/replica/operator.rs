@@ -1,5 +1,5 @@
-//! The operator: changes members at random times, replaces replicas that lost their disks, and
-//! restores the full set of voters at the end.
+//! A simulated operator. It changes members at random times, replaces replicas that lost their
+//! disks, and restores the full set of voters at the end.
 
 use super::ticket::{OPERATOR, RequestId};
 use super::{Command, Event};
@@ -8,68 +8,76 @@ use quorate_journal::rng::SeededRng;
 use quorate_replica::{Members, Refusal};
 use std::collections::BTreeSet;
 
-/// What the operator does, and the faults it must expect.
+/// The changes that the operator makes, and the faults of the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OperatorSettings {
     pub(super) nodes: usize,
+    /// Initial number of voters.
     pub(super) founders: usize,
     /// Number of random changes.
     pub(super) changes: u32,
-    /// The period in which it makes them.
+    /// The random changes happen within this time from the start.
     pub(super) window: Duration,
+    /// Tick of the replicas. The delays of the operator are random, with bounds in ticks.
     pub(super) tick: Duration,
-    /// The disk losses, with their times.
-    pub(super) wipes: Vec<(Time, NodeId)>,
+    /// Nodes that lose their disks, with the times.
+    pub(super) disk_losses: Vec<(Time, NodeId)>,
     pub(super) faults_end: Time,
 }
 
 /// A scheduled action of the operator.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OperatorTask {
+    /// Make a random change.
     Change,
-    /// A disk loss has happened.
+    /// Count a disk loss that has happened.
     DiskLost,
-    /// No more faults: restore the full set of voters.
+    /// Restore the full set of voters, because no more faults will happen.
     FaultsEnded,
-    /// Send the request again, unless it succeeded meanwhile.
-    Ask(RequestId),
+    /// Send the request, unless it has been replaced or is pending.
+    Send(RequestId),
+    /// Send the request again, because no reply has arrived.
     Timeout(RequestId),
 }
 
-/// The state of the operator.
+/// The operator. Callers pass it events and tasks, and then carry out its [actions](Self::actions).
 #[derive(Default)]
 pub(super) struct Operator {
     settings: OperatorSettings,
     /// The members as far as the operator knows.
     members: Members,
-    /// Requested sets of members that were abandoned. Any of them may have taken effect.
-    uncertain: Vec<Members>,
+    /// Abandoned goals. Any of them may have taken effect nonetheless.
+    abandoned: Vec<Members>,
     /// Target number of voters.
-    wanted: usize,
-    /// Replicas that lost their disks and are still members.
-    wiped: BTreeSet<NodeId>,
+    target_voters: usize,
+    /// Members that have lost their disks.
+    members_without_disk: BTreeSet<NodeId>,
     /// Number of disk losses that have not happened yet.
-    wipes_to_come: usize,
+    disk_losses_ahead: usize,
     /// Number of random changes that are due.
-    backlog: u32,
+    changes_due: u32,
     /// Number of random changes that are not due yet.
-    to_come: u32,
+    changes_ahead: u32,
     faults_ended: bool,
     goal: Option<Goal>,
-    number: u64,
+    /// Number of goals so far, which is the number of the current one.
+    goal_number: u64,
     /// The highest term with a leader, and the presumed leader.
     term: u64,
     leader: Option<NodeId>,
     is_up: Vec<bool>,
     commands: Vec<(NodeId, Command)>,
-    tasks: Vec<(Pause, OperatorTask)>,
+    tasks: Vec<(Delay, OperatorTask)>,
 }
 
-/// The requested members. A request names the whole set, so that it can be repeated.
+/// A set of members that the operator requests. A request names the whole set, so that it can be
+/// repeated safely.
 struct Goal {
     members: Members,
     attempt: u64,
-    is_asked: bool,
+    /// Whether a request was sent and not yet answered.
+    is_pending: bool,
+    /// Whether a request must be sent now.
     is_due: bool,
     refusals: u32,
 }
@@ -82,70 +90,76 @@ pub(super) struct OperatorActions {
 
 /// The delay of a task.
 #[derive(Clone, Copy)]
-enum Pause {
-    /// Up to this many ticks.
+enum Delay {
+    /// Random, up to this many ticks.
     Ticks(u64),
-    Patience,
+    /// Random, between 10 and 30 ticks.
+    RequestTimeout,
     Until(Time),
 }
 
-/// Number of refusals after which the operator abandons a goal.
-const REFUSALS: u32 = 40;
+/// The operator abandons a goal after more refusals than this.
+const MAX_REFUSALS: u32 = 40;
 
 impl Operator {
     pub(super) fn new(settings: OperatorSettings) -> Self {
         let founders: BTreeSet<_> = (0..settings.founders).map(NodeId::from_index).collect();
         Self {
             members: Members { voters: founders, learners: BTreeSet::new() },
-            wanted: settings.founders,
-            wipes_to_come: settings.wipes.len(),
-            to_come: settings.changes,
-            faults_ended: settings.changes == 0 && settings.wipes.is_empty(),
+            target_voters: settings.founders,
+            disk_losses_ahead: settings.disk_losses.len(),
+            changes_ahead: settings.changes,
+            faults_ended: settings.changes == 0 && settings.disk_losses.is_empty(),
             is_up: vec![true; settings.nodes],
             settings,
             ..Self::default()
         }
     }
 
-    pub(super) fn begin(&mut self, rng: &mut SeededRng) {
+    pub(super) fn schedule_tasks(&mut self, rng: &mut SeededRng) {
         if self.faults_ended {
             return;
         }
-        for _ in 0..self.to_come {
+        for _ in 0..self.changes_ahead {
             let at = Time::ZERO + rng.between(self.settings.tick, self.settings.window);
-            self.tasks.push((Pause::Until(at), OperatorTask::Change));
+            self.tasks.push((Delay::Until(at), OperatorTask::Change));
         }
-        for (at, _) in &self.settings.wipes {
-            self.tasks.push((Pause::Until(*at + self.settings.tick), OperatorTask::DiskLost));
+        for (at, _) in &self.settings.disk_losses {
+            self.tasks.push((Delay::Until(*at + self.settings.tick), OperatorTask::DiskLost));
         }
-        let last = self.settings.wipes.iter().map(|(at, _)| *at).fold(Time::ZERO + self.settings.window, Time::max);
+        let last =
+            self.settings.disk_losses.iter().map(|(at, _)| *at).fold(Time::ZERO + self.settings.window, Time::max);
         let faults_end = self.settings.faults_end.max(last) + self.settings.tick.times(20);
-        self.tasks.push((Pause::Until(faults_end), OperatorTask::FaultsEnded));
+        self.tasks.push((Delay::Until(faults_end), OperatorTask::FaultsEnded));
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.faults_ended && self.goal.is_none() && self.backlog == 0 && self.next_goal().is_none()
+        self.faults_ended && self.goal.is_none() && self.changes_due == 0 && self.next_goal().is_none()
     }
 
     pub(super) fn perform(&mut self, task: OperatorTask) {
         match task {
             OperatorTask::Change => {
-                self.to_come = self.to_come.saturating_sub(1);
-                self.backlog += 1;
+                self.changes_ahead = self.changes_ahead.saturating_sub(1);
+                self.changes_due += 1;
             }
-            OperatorTask::DiskLost => self.wipes_to_come = self.wipes_to_come.saturating_sub(1),
+            OperatorTask::DiskLost => self.disk_losses_ahead = self.disk_losses_ahead.saturating_sub(1),
             OperatorTask::FaultsEnded => {
                 self.faults_ended = true;
-                self.wanted = self.settings.founders;
+                self.target_voters = self.settings.founders;
             }
-            OperatorTask::Ask(request) => {
-                if let Some(goal) = current(&mut self.goal, self.number, request).filter(|goal| !goal.is_asked) {
+            OperatorTask::Send(request) => {
+                if let Some(goal) =
+                    current_goal(&mut self.goal, self.goal_number, request).filter(|goal| !goal.is_pending)
+                {
                     goal.is_due = true;
                 }
             }
             OperatorTask::Timeout(request) => {
-                if let Some(goal) = current(&mut self.goal, self.number, request).filter(|goal| goal.is_asked) {
-                    (goal.is_asked, goal.is_due) = (false, true);
+                if let Some(goal) =
+                    current_goal(&mut self.goal, self.goal_number, request).filter(|goal| goal.is_pending)
+                {
+                    (goal.is_pending, goal.is_due) = (false, true);
                     // The presumed leader does not answer.
                     self.leader = None;
                 }
@@ -154,17 +168,17 @@ impl Operator {
     }
 
     pub(super) fn node_crashed(&mut self, node: NodeId) {
-        self.set_live(node, false);
+        self.set_node_up(node, false);
     }
 
-    pub(super) fn restarted(&mut self, now: Time, node: NodeId) {
-        self.set_live(node, true);
-        if self.settings.wipes.contains(&(now, node)) {
-            self.wiped.insert(node);
+    pub(super) fn node_restarted(&mut self, now: Time, node: NodeId) {
+        self.set_node_up(node, true);
+        if self.settings.disk_losses.contains(&(now, node)) {
+            self.members_without_disk.insert(node);
         }
     }
 
-    fn set_live(&mut self, node: NodeId, is_up: bool) {
+    fn set_node_up(&mut self, node: NodeId, is_up: bool) {
         if let Some(state) = self.is_up.get_mut(node.index()) {
             *state = is_up;
         }
@@ -189,12 +203,12 @@ impl Operator {
     }
 
     fn changed(&mut self, request: RequestId, members: &Members) {
-        if request.client == OPERATOR && self.goal.is_some() && request.number == self.number {
+        if request.client == OPERATOR && self.goal.is_some() && request.number == self.goal_number {
             self.goal = None;
-            self.uncertain.clear();
+            self.abandoned.clear();
             self.members = members.clone();
             // Removed replicas can be added again.
-            self.wiped.retain(|node| members.voters.contains(node) || members.learners.contains(node));
+            self.members_without_disk.retain(|node| members.voters.contains(node) || members.learners.contains(node));
         }
     }
 
@@ -202,16 +216,20 @@ impl Operator {
         if request.client != OPERATOR {
             return;
         }
-        let Some(goal) = current(&mut self.goal, self.number, request).filter(|goal| goal.is_asked) else { return };
-        goal.is_asked = false;
+        let Some(goal) = current_goal(&mut self.goal, self.goal_number, request).filter(|goal| goal.is_pending) else {
+            return;
+        };
+        goal.is_pending = false;
         goal.refusals += u32::from(matches!(why, Some(Refusal::LearnerFirst(_))));
-        let is_exhausted = goal.refusals > REFUSALS;
+        let is_exhausted = goal.refusals > MAX_REFUSALS;
         match why {
-            Some(Refusal::LearnerFirst(node)) if self.members.voters.contains(&node) && !self.uncertain.is_empty() => {
-                return self.assume_uncertain();
+            Some(Refusal::LearnerFirst(node)) if self.members.voters.contains(&node) && !self.abandoned.is_empty() => {
+                return self.assume_abandoned_change();
             }
-            Some(Refusal::LearnerFirst(node)) if is_exhausted || self.wiped.contains(&node) => return self.give_up(),
-            Some(Refusal::NoSuchMembers) => return self.give_up(),
+            Some(Refusal::LearnerFirst(node)) if is_exhausted || self.members_without_disk.contains(&node) => {
+                return self.abandon_goal();
+            }
+            Some(Refusal::NoSuchMembers) => return self.abandon_goal(),
             Some(_) | None => {}
         }
         let ticks = match why {
@@ -225,80 +243,82 @@ impl Operator {
             }
             Some(_) | None => 5,
         };
-        self.tasks.push((Pause::Ticks(ticks), OperatorTask::Ask(request)));
+        self.tasks.push((Delay::Ticks(ticks), OperatorTask::Send(request)));
     }
 
-    /// A presumed voter is none, so an abandoned change has taken effect.
-    fn assume_uncertain(&mut self) {
+    /// Assumes that an abandoned change has taken effect, because the leader says that a presumed
+    /// voter is not a voter.
+    fn assume_abandoned_change(&mut self) {
         self.goal = None;
-        if let Some(other) = self.uncertain.pop() {
+        if let Some(other) = self.abandoned.pop() {
             let before = std::mem::replace(&mut self.members, other);
-            self.uncertain.insert(0, before);
+            self.abandoned.insert(0, before);
         }
     }
 
     /// Abandons the goal as impossible for now. An earlier attempt may still take effect.
-    fn give_up(&mut self) {
-        self.uncertain.extend(self.goal.take().map(|goal| goal.members));
+    fn abandon_goal(&mut self) {
+        self.abandoned.extend(self.goal.take().map(|goal| goal.members));
     }
 
-    /// Returns what the operator does next.
+    /// Chooses a goal if there is none, and returns the commands and tasks since the last call.
     pub(super) fn actions(&mut self, now: Time, rng: &mut SeededRng) -> OperatorActions {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {
                 self.set_goal(members);
-            } else if self.backlog > 0 {
-                self.backlog -= 1;
+            } else if self.changes_due > 0 {
+                self.changes_due -= 1;
                 self.draw_change(rng);
             }
         }
-        self.ask(rng);
-        let at = |pause: Pause, rng: &mut SeededRng| match pause {
-            Pause::Ticks(ticks) => now + rng.between(Duration::from_nanos(1), self.settings.tick.times(ticks)),
-            Pause::Patience => now + rng.between(self.settings.tick.times(10), self.settings.tick.times(30)),
-            Pause::Until(at) => at,
+        self.send_request(rng);
+        let at = |delay: Delay, rng: &mut SeededRng| match delay {
+            Delay::Ticks(ticks) => now + rng.between(Duration::from_nanos(1), self.settings.tick.times(ticks)),
+            Delay::RequestTimeout => now + rng.between(self.settings.tick.times(10), self.settings.tick.times(30)),
+            Delay::Until(at) => at,
         };
-        let tasks = self.tasks.drain(..).map(|(pause, task)| (at(pause, rng), task)).collect();
+        let tasks = self.tasks.drain(..).map(|(delay, task)| (at(delay, rng), task)).collect();
         OperatorActions { commands: std::mem::take(&mut self.commands), tasks }
     }
 
     fn set_goal(&mut self, members: Members) {
-        self.number += 1;
-        self.goal = Some(Goal { members, attempt: 0, is_asked: false, is_due: false, refusals: 0 });
-        // With a delay: refusals are immediate, and repeated requests at one instant would never
-        // end.
-        let request = RequestId { client: OPERATOR, number: self.number, attempt: 0 };
-        self.tasks.push((Pause::Ticks(2), OperatorTask::Ask(request)));
+        self.goal_number += 1;
+        self.goal = Some(Goal { members, attempt: 0, is_pending: false, is_due: false, refusals: 0 });
+        // Send it after a delay: refusals are immediate, so that without delays the operator could
+        // repeat its request endlessly at one instant.
+        let request = RequestId { client: OPERATOR, number: self.goal_number, attempt: 0 };
+        self.tasks.push((Delay::Ticks(2), OperatorTask::Send(request)));
     }
 
     /// Sends the request for the goal, if it is due.
-    fn ask(&mut self, rng: &mut SeededRng) {
-        let leader = self.node_to_ask(rng);
+    fn send_request(&mut self, rng: &mut SeededRng) {
+        let leader = self.presumed_leader_or_any(rng);
         let Some(goal) = self.goal.as_mut().filter(|goal| goal.is_due) else { return };
         goal.attempt += 1;
-        (goal.is_due, goal.is_asked) = (false, true);
-        let request = RequestId { client: OPERATOR, number: self.number, attempt: goal.attempt };
+        (goal.is_due, goal.is_pending) = (false, true);
+        let request = RequestId { client: OPERATOR, number: self.goal_number, attempt: goal.attempt };
         self.commands.push((leader, Command::Change { ticket: request.ticket(), members: goal.members.clone() }));
-        self.tasks.push((Pause::Patience, OperatorTask::Timeout(request)));
+        self.tasks.push((Delay::RequestTimeout, OperatorTask::Timeout(request)));
     }
 
-    /// The node to ask: the presumed leader, or any node.
-    fn node_to_ask(&self, rng: &mut SeededRng) -> NodeId {
+    /// Returns the presumed leader, or a random node if there is none.
+    fn presumed_leader_or_any(&self, rng: &mut SeededRng) -> NodeId {
         self.leader.unwrap_or_else(|| NodeId::from_index(rng.below(self.settings.nodes as u64) as usize))
     }
 
-    /// The most urgent change: settle abandoned changes, remove replicas that lost their disks,
-    /// then add missing voters, as learners first.
+    /// Returns the most urgent goal: settle abandoned changes, remove replicas that lost their
+    /// disks, then add missing voters, as learners first.
     fn next_goal(&self) -> Option<Members> {
         let Members { voters, learners } = &self.members;
-        if !self.wiped.is_empty() || !self.uncertain.is_empty() {
-            let keep = |set: &BTreeSet<NodeId>| set.difference(&self.wiped).copied().collect::<BTreeSet<_>>();
-            let kept = Members { voters: keep(voters), learners: keep(learners) };
+        if !self.members_without_disk.is_empty() || !self.abandoned.is_empty() {
+            let intact =
+                |set: &BTreeSet<NodeId>| set.difference(&self.members_without_disk).copied().collect::<BTreeSet<_>>();
+            let remaining = Members { voters: intact(voters), learners: intact(learners) };
             // If every voter lost its disk, no majority can decide anything.
-            return (!kept.voters.is_empty()).then_some(kept);
+            return (!remaining.voters.is_empty()).then_some(remaining);
         }
-        let missing = self.wanted.saturating_sub(voters.len());
-        let ready: BTreeSet<_> = learners.iter().copied().filter(|node| self.is_live(*node)).take(missing).collect();
+        let missing = self.target_voters.saturating_sub(voters.len());
+        let ready: BTreeSet<_> = learners.iter().copied().filter(|node| self.is_node_up(*node)).take(missing).collect();
         if !ready.is_empty() {
             let learners = learners.difference(&ready).copied().collect();
             return Some(Members { voters: voters.union(&ready).copied().collect(), learners });
@@ -308,36 +328,38 @@ impl Operator {
             .then(|| Members { voters: voters.clone(), learners: learners.union(&spares).copied().collect() })
     }
 
-    fn is_live(&self, node: NodeId) -> bool {
+    fn is_node_up(&self, node: NodeId) -> bool {
         self.is_up.get(node.index()).is_some_and(|is_up| *is_up)
     }
 
-    /// Live nodes that are not members.
+    /// Returns the nodes that are up and not members.
     fn spares(&self) -> Vec<NodeId> {
         let Members { voters, learners } = &self.members;
         let nodes = (0..self.settings.nodes).map(NodeId::from_index);
-        nodes.filter(|node| self.is_live(*node) && !voters.contains(node) && !learners.contains(node)).collect()
+        nodes.filter(|node| self.is_node_up(*node) && !voters.contains(node) && !learners.contains(node)).collect()
     }
 
-    /// Minimum number of voters. While more disks will be lost, no voter can be removed, because a
-    /// wiped replica cannot replace it.
+    /// Returns the minimum number of voters. As long as disks are lost or will be lost, no random
+    /// change may remove a voter, because a replica without its disk cannot replace it.
     fn min_voters(&self) -> usize {
-        let spared = usize::from(self.wipes_to_come == 0 && self.wiped.is_empty() && self.settings.founders > 2);
-        self.settings.founders - spared
+        let removable = usize::from(
+            self.disk_losses_ahead == 0 && self.members_without_disk.is_empty() && self.settings.founders > 2,
+        );
+        self.settings.founders - removable
     }
 
     /// Draws a random change of members, or transfers the leadership.
     fn draw_change(&mut self, rng: &mut SeededRng) {
-        let mut wanted = self.members.clone();
-        let Members { voters, learners } = &mut wanted;
+        let mut goal = self.members.clone();
+        let Members { voters, learners } = &mut goal;
         let spares = self.spares();
         let can_shrink = voters.len() > self.min_voters();
         match rng.below(5) {
             0 if can_shrink => {
-                if let Some(gone) = pick(voters, rng)
+                if let Some(removed) = pick(voters, rng)
                     && rng.below(2) == 0
                 {
-                    learners.insert(gone);
+                    learners.insert(removed);
                 }
             }
             1 if !learners.is_empty() => {
@@ -345,9 +367,9 @@ impl Operator {
             }
             2 | 3 if !learners.is_empty() => {
                 for _ in 0..1 + rng.below(learners.len() as u64) {
-                    let [gone, come] = [pick(voters, rng), pick(learners, rng)];
-                    voters.extend(come);
-                    learners.extend(gone.filter(|_| rng.below(2) == 0));
+                    let [removed, added] = [pick(voters, rng), pick(learners, rng)];
+                    voters.extend(added);
+                    learners.extend(removed.filter(|_| rng.below(2) == 0));
                 }
             }
             1..=3 if !spares.is_empty() => {
@@ -356,23 +378,25 @@ impl Operator {
             }
             _ => return self.transfer_leadership(rng),
         }
-        self.wanted = wanted.voters.len();
-        self.set_goal(wanted);
+        self.target_voters = goal.voters.len();
+        self.set_goal(goal);
     }
 
     fn transfer_leadership(&mut self, rng: &mut SeededRng) {
         let mut voters = self.members.voters.clone();
         if let Some(to) = pick(&mut voters, rng) {
-            let leader = self.node_to_ask(rng);
+            let leader = self.presumed_leader_or_any(rng);
             self.commands.push((leader, Command::Transfer(to)));
         }
     }
 }
 
-fn current(goal: &mut Option<Goal>, number: u64, request: RequestId) -> Option<&mut Goal> {
-    goal.as_mut().filter(|goal| (number, goal.attempt) == (request.number, request.attempt))
+/// Returns the goal if `request` is the latest attempt at it.
+fn current_goal(goal: &mut Option<Goal>, goal_number: u64, request: RequestId) -> Option<&mut Goal> {
+    goal.as_mut().filter(|goal| (goal_number, goal.attempt) == (request.number, request.attempt))
 }
 
+/// Removes a random element.
 fn pick(set: &mut BTreeSet<NodeId>, rng: &mut SeededRng) -> Option<NodeId> {
     let chosen = set.iter().nth(rng.below(set.len() as u64) as usize).copied()?;
     set.remove(&chosen);

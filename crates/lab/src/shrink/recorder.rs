@@ -159,8 +159,8 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.script.directions.sort();
         // A permanently paused node has no further events, so the pause itself must be in the
         // script.
-        let for_ever = self.paused.into_iter().map(|(node, at)| pause(node, at, None));
-        self.script.faults.extend(for_ever);
+        let endless_pauses = self.paused.into_iter().map(|(node, at)| pause(node, at, None));
+        self.script.faults.extend(endless_pauses);
         self.script.faults.sort_by_key(|timed| timed.at);
         RecordedChoices {
             script: self.script,

@@ -61,8 +61,8 @@ impl Case {
     }
 
     fn check(&self, name: &str) -> CheckSpec<Election> {
-        let habits = ElectionBehavior { settings: self.settings(), ..ElectionBehavior::default() };
-        let mut spec = CheckSpec { behavior: habits, ..CheckSpec::named(name).unwrap() };
+        let behavior = ElectionBehavior { settings: self.settings(), ..ElectionBehavior::default() };
+        let mut spec = CheckSpec { behavior, ..CheckSpec::named(name).unwrap() };
         spec.setup.crashes = u8::from(self.restarts);
         spec.setup.restarts = u8::from(self.restarts);
         spec.effort.stop_at_first = true;

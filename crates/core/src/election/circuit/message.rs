@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Run {
     pub epoch: Epoch,
-    /// Nodes that the starter considered dead, in the order of their numbers.
+    /// Nodes that the starter suspected to have crashed, in the order of their numbers.
     pub without: Vec<NodeId>,
 }
 

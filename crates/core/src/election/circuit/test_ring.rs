@@ -23,6 +23,7 @@ pub(crate) struct TestRing<C: Contest> {
     disks: Vec<SavedEpoch>,
     incarnations: Vec<Incarnation>,
     pub(crate) down: Vec<bool>,
+    /// Number of messages sent, by class: algorithm, announcement, control.
     pub(crate) counts: [u64; 3],
     pub(crate) rules: Vec<(u32, &'static str)>,
     plan: Arc<Plan>,

@@ -11,13 +11,14 @@ use alloc::vec::Vec;
 
 type Ring = TestRing<Candidacy>;
 
-fn with(repair: Repair, size: usize) -> Ring {
+fn ring_with(repair: Repair, size: usize) -> Ring {
     TestRing::new(Plan { repair, ..default_plan(size) })
 }
 
-fn claim(epoch: u64, without: &[u32], rank: u32) -> Envelope<Claim> {
+/// Returns a claim to the rank of node `claimant`, in a run that leaves out the nodes `without`.
+fn claim(epoch: u64, without: &[u32], claimant: u32) -> Envelope<Claim> {
     let without: Vec<_> = without.iter().map(|number| node(*number)).collect();
-    let message = Claim(Ranking::default().rank_of(node(rank)));
+    let message = Claim(Ranking::default().rank_of(node(claimant)));
     Envelope {
         run: Run { epoch: Epoch(epoch), without },
         number: None,
@@ -27,7 +28,7 @@ fn claim(epoch: u64, without: &[u32], rank: u32) -> Envelope<Claim> {
 
 #[test]
 fn ci_1_a_campaign_begins_the_next_epoch() {
-    let mut ring = with(Repair::Detector, 4);
+    let mut ring = ring_with(Repair::Detector, 4);
     ring.campaign(2);
     assert_eq!(ring.events[1], [Event::Began { epoch: Epoch(1) }]);
     assert_eq!(ring.nodes_that_applied("CI-1"), [2]);
@@ -35,7 +36,7 @@ fn ci_1_a_campaign_begins_the_next_epoch() {
 
 #[test]
 fn ci_2_a_message_of_a_later_epoch_makes_a_node_take_part_and_forget_its_leader() {
-    let mut ring = with(Repair::Detector, 3);
+    let mut ring = ring_with(Repair::Detector, 3);
     ring.elect(1);
     assert_eq!(ring.nodes_that_applied("CI-2"), [2, 3]);
     ring.campaign(3);
@@ -45,14 +46,14 @@ fn ci_2_a_message_of_a_later_epoch_makes_a_node_take_part_and_forget_its_leader(
 
 #[test]
 fn ci_5_the_node_that_finds_the_winner_announces_it() {
-    let mut ring = with(Repair::Detector, 3);
+    let mut ring = ring_with(Repair::Detector, 3);
     ring.elect(1);
     assert_eq!(ring.nodes_that_applied("CI-5"), [3]);
 }
 
 #[test]
 fn ci_6_all_learn_the_winner_and_pass_it_on() {
-    let mut ring = with(Repair::Detector, 4);
+    let mut ring = ring_with(Repair::Detector, 4);
     ring.elect(2);
     assert_eq!(ring.nodes_that_applied("CI-6"), [1, 2, 3, 4]);
     assert_eq!(ring.result(), Some((4, 1)));
@@ -68,7 +69,7 @@ fn ci_6_all_learn_the_winner_and_pass_it_on() {
 
 #[test]
 fn ci_1_a_node_has_one_run_at_a_time_and_cannot_resign() {
-    let mut ring = with(Repair::Detector, 3);
+    let mut ring = ring_with(Repair::Detector, 3);
     ring.campaign(1);
     ring.campaign(1);
     assert_eq!(ring.events[0].last(), Some(&Event::Refused(Refusal::AlreadyRunning)));
@@ -82,7 +83,7 @@ fn ci_1_a_node_has_one_run_at_a_time_and_cannot_resign() {
 
 #[test]
 fn ci_12_a_node_that_is_behind_learns_the_epoch_and_starts_a_later_one() {
-    let mut ring = with(Repair::Detector, 3);
+    let mut ring = ring_with(Repair::Detector, 3);
     for _ in 0..5 {
         ring.elect(1);
     }
@@ -90,18 +91,18 @@ fn ci_12_a_node_that_is_behind_learns_the_epoch_and_starts_a_later_one() {
     ring.all_suspect(2);
     ring.elect(1);
     assert_eq!(ring.result(), Some((3, 6)));
-    // It missed the sixth epoch.
+    // Node 2 missed the sixth epoch.
     ring.restart(2);
     assert_eq!(ring.events[1].last(), Some(&Event::Began { epoch: Epoch(6) }));
     ring.all_trust(2);
     ring.settle();
     let (leader, epoch) = ring.result().unwrap_or_default();
-    assert!(leader == 3 && epoch > 6, "{leader} in {epoch}");
+    assert!(leader == 3 && epoch > 6, "leader {leader} in epoch {epoch}");
 }
 
 #[test]
 fn ci_3_without_repair_a_late_message_is_dropped_without_an_answer() {
-    let mut ring = with(Repair::None, 3);
+    let mut ring = ring_with(Repair::None, 3);
     ring.elect(1);
     ring.elect(1);
     let before = ring.counts;
@@ -112,21 +113,21 @@ fn ci_3_without_repair_a_late_message_is_dropped_without_an_answer() {
 
 #[test]
 fn ci_4_two_conflicting_runs_of_one_epoch_are_followed_by_the_next_epoch() {
-    let mut ring = with(Repair::Detector, 4);
+    let mut ring = ring_with(Repair::Detector, 4);
     ring.suspect(1, 4);
     ring.campaign(1);
     ring.elect(3);
-    assert_eq!(ring.result(), None, "no run passes the nodes that take part in the other");
-    // Node 1 is wrong, and trusts node 4 before it tries again.
+    assert_eq!(ring.result(), None, "neither run can pass a node that takes part in the other one");
+    // Node 1 suspected node 4 wrongly. It trusts node 4 again before the next epoch.
     ring.step(node(1), Input::Trust(node(4)));
     ring.settle();
     let (leader, epoch) = ring.result().unwrap_or_default();
-    assert!(leader == 4 && epoch > 1, "{leader} in {epoch}");
+    assert!(leader == 4 && epoch > 1, "leader {leader} in epoch {epoch}");
 }
 
 #[test]
-fn ci_4_a_run_with_a_dead_member_is_repeated_after_a_timeout() {
-    let mut ring = with(Repair::Detector, 3);
+fn ci_4_a_run_with_a_crashed_member_is_repeated_after_a_timeout() {
+    let mut ring = ring_with(Repair::Detector, 3);
     ring.crash(3);
     ring.suspect(2, 3);
     ring.elect(1);
@@ -137,21 +138,21 @@ fn ci_4_a_run_with_a_dead_member_is_repeated_after_a_timeout() {
 }
 
 #[test]
-fn ci_7_a_member_that_dies_in_a_run_is_left_out_of_the_next() {
-    let mut ring = with(Repair::Detector, 5);
+fn ci_7_a_member_that_crashes_in_a_run_is_left_out_of_the_next() {
+    let mut ring = ring_with(Repair::Detector, 5);
     (1..=5).for_each(|number| ring.campaign(number));
     ring.deliver();
     ring.crash(5);
     ring.settle();
-    assert_eq!(ring.result(), None, "the highest rank is lost with its node");
+    assert_eq!(ring.result(), None, "the claim of node 5 is lost, because it crashed");
     ring.all_suspect(5);
     ring.settle();
     assert_eq!(ring.result(), Some((4, 2)));
 }
 
 #[test]
-fn ci_7_a_dead_leader_is_replaced_without_a_campaign() {
-    let mut ring = with(Repair::Detector, 4);
+fn ci_7_a_crashed_leader_is_replaced_without_a_campaign() {
+    let mut ring = ring_with(Repair::Detector, 4);
     ring.elect(1);
     ring.crash(4);
     ring.suspect(2, 4);
@@ -163,7 +164,7 @@ fn ci_7_a_dead_leader_is_replaced_without_a_campaign() {
 
 #[test]
 fn ci_7_without_repair_suspicions_are_ignored() {
-    let mut ring = with(Repair::None, 3);
+    let mut ring = ring_with(Repair::None, 3);
     ring.elect(1);
     ring.crash(3);
     ring.all_suspect(3);
@@ -172,7 +173,7 @@ fn ci_7_without_repair_suspicions_are_ignored() {
 
 #[test]
 fn ci_11_a_restarted_node_takes_part_and_wins_by_its_rank() {
-    let mut ring = with(Repair::Detector, 4);
+    let mut ring = ring_with(Repair::Detector, 4);
     ring.elect(1);
     ring.crash(4);
     ring.all_suspect(4);
@@ -187,7 +188,7 @@ fn ci_11_a_restarted_node_takes_part_and_wins_by_its_rank() {
 
 #[test]
 fn ci_8_a_run_recovers_from_a_short_absence() {
-    let mut ring = with(Repair::Detector, 3);
+    let mut ring = ring_with(Repair::Detector, 3);
     ring.campaign(1);
     ring.crash(2);
     ring.deliver();
@@ -200,16 +201,16 @@ fn ci_8_a_run_recovers_from_a_short_absence() {
 
 #[test]
 fn ci_9_a_neighbour_that_does_not_acknowledge_is_left_out_and_notified() {
-    let mut ring = with(Repair::Timeout, 4);
+    let mut ring = ring_with(Repair::Timeout, 4);
     ring.crash(4);
     ring.elect(3);
     ring.fire(3, Timer::Hop(1));
-    let to_the_dead = ring
+    let notices = ring
         .in_flight
         .iter()
         .filter(|(_, to, envelope)| *to == node(4) && envelope.body == Body::Behind { is_over: false })
         .count();
-    assert_eq!(to_the_dead, 1);
+    assert_eq!(notices, 1);
     ring.settle();
     assert_eq!(ring.result(), Some((3, 2)));
     assert!(ring.timers.iter().all(Vec::is_empty), "timers are still set: {:?}", ring.timers);
@@ -217,7 +218,7 @@ fn ci_9_a_neighbour_that_does_not_acknowledge_is_left_out_and_notified() {
 
 #[test]
 fn ci_12_a_live_node_that_was_left_out_is_included_again() {
-    let mut ring = with(Repair::Timeout, 4);
+    let mut ring = ring_with(Repair::Timeout, 4);
     ring.crash(4);
     ring.elect(3);
     ring.down[3] = false;
@@ -228,7 +229,7 @@ fn ci_12_a_live_node_that_was_left_out_is_included_again() {
 
 #[test]
 fn ci_10_a_run_that_takes_too_long_is_repeated() {
-    let mut ring = with(Repair::Timeout, 3);
+    let mut ring = ring_with(Repair::Timeout, 3);
     ring.campaign(1);
     // The next node receives the message and acknowledges it, but its own message is lost.
     ring.deliver();
@@ -242,7 +243,7 @@ fn ci_10_a_run_that_takes_too_long_is_repeated() {
 #[test]
 fn a_run_that_names_nonmembers_or_the_receiver_itself_as_dead_changes_nothing() {
     for without in [&[9][..], &[2], &[3, 1], &[1, 1]] {
-        let mut ring = with(Repair::Detector, 3);
+        let mut ring = ring_with(Repair::Detector, 3);
         ring.step(node(2), Input::Message { from: node(1), message: claim(1, without, 1) });
         assert!(ring.events[1].is_empty() && ring.in_flight.is_empty(), "{without:?}");
     }
@@ -250,7 +251,7 @@ fn a_run_that_names_nonmembers_or_the_receiver_itself_as_dead_changes_nothing() 
 
 #[test]
 fn a_message_with_the_largest_epoch_does_not_stop_a_node() {
-    let mut ring = with(Repair::Detector, 3);
+    let mut ring = ring_with(Repair::Detector, 3);
     ring.step(node(2), Input::Message { from: node(1), message: claim(u64::MAX, &[], 1) });
     ring.step(node(2), Input::Suspect(node(3)));
     ring.campaign(2);
@@ -274,14 +275,14 @@ fn nodes_that_are_down_at_start_up_are_skipped() {
 #[test]
 fn a_single_node_elects_itself() {
     for repair in [Repair::None, Repair::Timeout, Repair::Detector] {
-        let mut ring = with(repair, 1);
+        let mut ring = ring_with(repair, 1);
         ring.elect(1);
         assert_eq!(ring.result(), Some((1, 1)));
     }
 }
 
 #[test]
-fn the_rules_can_be_explained() {
+fn the_documentation_lists_all_rules() {
     let ids: Vec<_> = about().rules.iter().map(|rule| rule.id.clone()).collect();
     assert_eq!(ids.first().map(|id| &**id), Some("CI-1"));
     assert_eq!(ids.len(), 12, "{ids:?}");

@@ -50,7 +50,7 @@ impl CheckedFamily for Election {
     }
 
     fn behavior(args: &BehaviorArgs, _nodes: usize) -> Result<ElectionBehavior, LabError> {
-        let ElectionCheckArgs { election, resign } = &args.ballots;
+        let ElectionCheckArgs { election, resign } = &args.election;
         Ok(ElectionBehavior { settings: election.changed(Settings::default())?, resignations: resign.unwrap_or(0) })
     }
 

@@ -10,7 +10,7 @@ use crate::check::{BehaviorArgs, CheckSpec, CheckedFamily, view_settings};
 use crate::error::LabError;
 use crate::family::ScriptFamily;
 use crate::figures::count;
-use crate::multicast::{Multicast, MulticastError, Settings, promises_of};
+use crate::multicast::{Multicast, MulticastError, Settings, promises_with};
 use quorate_core::Group;
 use quorate_core::multicast::Delivery;
 
@@ -52,7 +52,7 @@ impl CheckedFamily for Multicast {
         let named: Group = spec.settings.senders.iter().copied().collect();
         let senders = if named.is_empty() { spec.group() } else { named };
         let messages = u8::try_from(spec.settings.messages).unwrap_or(u8::MAX);
-        let promises = promises_of(&spec, spec.algorithm.entry(), check.setup.crashes == 0);
+        let promises = promises_with(&spec, spec.algorithm.entry(), check.setup.crashes == 0);
         Ok(Senders::new(senders, messages, promises)?)
     }
 

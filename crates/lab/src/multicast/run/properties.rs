@@ -54,9 +54,10 @@ impl Properties {
     /// Also judges these properties, which are not promised: see [`Properties::verdict`] and
     /// [`Properties::breaches`].
     #[must_use]
-    pub fn watching(self, also: Promises) -> Self {
-        let both: Vec<_> = Property::ALL.into_iter().filter(|one| self.promised.has(*one) || also.has(*one)).collect();
-        let watched = Promises { contention: self.promised.contention, ..Promises::of(&both) };
+    pub fn watching(self, requested: Promises) -> Self {
+        let judged: Vec<_> =
+            Property::ALL.into_iter().filter(|one| self.promised.has(*one) || requested.has(*one)).collect();
+        let watched = Promises { contention: self.promised.contention, ..Promises::of(&judged) };
         Self { watched, violations: Violations::new(self.promised, watched), ..self }
     }
 

@@ -26,7 +26,8 @@ pub struct Demand {
     pub senders: Vec<NodeId>,
     /// Minimum number of bytes of a payload. All payloads differ, such as `2:17`.
     pub payload: usize,
-    pub think: Latency,
+    /// Pause of a sender before its next message.
+    pub interval: Latency,
     /// The groups and their members; empty for one group of all nodes.
     pub groups: Vec<(GroupId, Group)>,
     /// Number of members that leave after some of their messages. The seed chooses them.
@@ -135,7 +136,7 @@ impl Senders {
     fn pause(&mut self) -> Duration {
         match self.demand.pattern {
             Pattern::Flood => Duration::ZERO,
-            Pattern::Single | Pattern::Random => self.rng.length(self.demand.think),
+            Pattern::Single | Pattern::Random => self.rng.length(self.demand.interval),
         }
     }
 

@@ -45,7 +45,7 @@ impl CheckedFamily for Mutex {
     }
 
     fn behavior(args: &BehaviorArgs, _nodes: usize) -> Result<RequestKinds, LabError> {
-        Ok(args.requests.requests())
+        Ok(args.mutex.requests())
     }
 
     fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String> {

@@ -19,7 +19,7 @@ fn demand() -> Demand {
         messages: 2,
         senders: vec![node(1)],
         payload: 0,
-        think: Latency::Fixed(Duration::ZERO),
+        interval: Latency::Fixed(Duration::ZERO),
         groups: Vec::new(),
         leaves: 0,
         views: true,

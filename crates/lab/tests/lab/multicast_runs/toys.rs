@@ -136,7 +136,7 @@ fn demand(pattern: Pattern, messages: u64) -> Demand {
         messages,
         senders: (1..=4).map(node).collect(),
         payload: 0,
-        think: Latency::Fixed(Duration::from_millis(3)),
+        interval: Latency::Fixed(Duration::from_millis(3)),
         groups: Vec::new(),
         leaves: 0,
         views: false,

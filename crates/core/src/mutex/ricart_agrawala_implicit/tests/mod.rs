@@ -1,5 +1,5 @@
-//! Tests of the rules of Ricart–Agrawala with implicit replies, one script each and more for
-//! difficult cases.
+//! Tests of the rules of Ricart–Agrawala with implicit replies: at least one script per rule.
+//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
 
 mod timing;
 
@@ -45,7 +45,7 @@ rules! { node, 3;
             2 timer: RI-4 has the consent of all to (2, 2); ENTERS (fence 0.6)
         "#]]);
 
-    /// A reply before the end of the waiting time is not yet the consent of all.
+    /// Node 2 has the reply of node 1, but waits until the silence of node 3 counts as consent.
     ri_3_an_early_reply_does_not_end_the_wait(
         "1 acquire; rest; 1 fires; 2 acquire; 2 > 1 | 1 release; 1 > 2; 1 > 2", expect![[r#"
             1 release: LEAVES; RI-5 sends its deferred reply to (2, 2); reply → 2
@@ -67,7 +67,8 @@ rules! { node, 3;
         1 timer: RI-4 has the consent of all to (1, 1); ENTERS (fence 0.4)
     "#]]);
 
-    /// In the order of stamps, each fence is n times the clock plus the node's position.
+    /// Fences grow in the order of stamps, because each is n times the clock plus the node's
+    /// position.
     ri_4_the_stamp_of_an_entry_makes_its_fence(
         "2 acquire; rest; 2 fires | 2 release; 1 acquire; 3 acquire; rest; 1 fires; 3 fires; 1 release; rest; 3 release;
          2 acquire; rest; 2 fires", expect![[r#"
@@ -113,7 +114,7 @@ rules! { node, 3;
         1 release: LEAVES
     "#]]);
 
-    /// A message of 1 to 2 takes too long. This is why the form is for the synchronous model only.
+    /// A message of 1 to 2 takes too long. The algorithm is safe only in the synchronous model.
     two_nodes_enter_if_a_message_takes_longer_than_the_bound(
         of 2, "1 acquire; rest; 1 fires; 2 acquire; 2 > 1; 2 fires; 1 > 2", expect![[r#"
             1 acquire: RI-1 requests entry with (1, 1); request → all

@@ -46,7 +46,7 @@ fn every_seeded_bug_violates_the_expected_property() {
 
 /// The first leader has crashed and is forgotten when the second is elected: no state has both.
 #[test]
-fn results_of_crashed_nodes_count_for_ever() {
+fn results_of_crashed_nodes_count_forever() {
     let found = check_bug(Bug::SharedEpochs, &setup(2, 1, 0), &Voters::new(2), &search(false));
     // Node 2 starts and elects itself and crashes; node 1 receives the notice, starts, and elects
     // itself in the same epoch.

@@ -1,5 +1,6 @@
-//! Fairness on misleading protocols: an obligation that is never met excuses a run as unfair; one
-//! that is met again and again does not.
+//! Fairness on protocols that run forever: a run that never meets an obligation, such as to deliver
+//! a message, is unfair and no counterexample. A run that starves the client although it meets
+//! every obligation again and again is one.
 
 use crate::checker::engine::common::{check, checker, counterexample_len, group_of, only, reduced, verdict};
 use crate::checker::engine::reference::{Bounds, Maker, explore, starves};
@@ -12,26 +13,28 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Handling {
     Grants,
-    /// The server grants it, and sends the ball to itself.
+    /// The server grants it. The server sends the ball to itself.
     GrantsAlone,
     Drops,
-    /// The server drops it, and sends the ball to itself.
+    /// The server drops it. The server sends the ball to itself.
     DropsAlone,
     /// The server grants it every other time, and otherwise sends it to itself again.
     Defers,
     /// The client sends its request when its timer fires.
-    AsksLater,
+    RequestsLater,
     /// The client sends its request when its timer fires, and resets the timer with every ball.
     ResetsTimer,
     /// The client sends its request once its save is durable.
     SavesFirst,
 }
 
-/// The lowest node is the server, the other one the client.
+/// One of two nodes: the server, or the client that requests entry from it. The ball makes every
+/// run infinite.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct BallGame {
     fixed: Fixed<(NodeId, Handling)>,
-    waits: bool,
+    is_waiting: bool,
+    /// Toggles with every ball that this node sends to the other one.
     even: bool,
 }
 
@@ -39,7 +42,7 @@ struct BallGame {
 enum Message {
     Ball,
     Request,
-    /// A deferred request.
+    /// A request that the server sends to itself again.
     Deferred,
     Grant,
 }
@@ -51,12 +54,12 @@ impl Describe for Message {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-struct Later;
+struct RequestTimer;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Kept;
+struct NoData;
 
-impl quorate_core::Durable for Kept {
+impl quorate_core::Durable for NoData {
     type Write = ();
     fn apply(&mut self, (): ()) {}
 }
@@ -65,27 +68,27 @@ const SERVER: NodeId = NodeId::from_index(0);
 const CLIENT: NodeId = NodeId::from_index(1);
 
 impl BallGame {
-    fn later(out: &mut Effects<'_, Self>) {
-        out.set_timer(Later, Span::exactly(Duration::from_millis(1)));
+    fn set_request_timer(out: &mut Effects<'_, Self>) {
+        out.set_timer(RequestTimer, Span::exactly(Duration::from_millis(1)));
     }
 
-    fn serve(&self, out: &mut Effects<'_, Self>) {
+    fn handle_request(&self, out: &mut Effects<'_, Self>) {
         match self.fixed.1 {
             Handling::Drops | Handling::DropsAlone => {}
             Handling::Defers if !self.even => out.send(SERVER, Message::Deferred),
             Handling::Defers
             | Handling::Grants
             | Handling::GrantsAlone
-            | Handling::AsksLater
+            | Handling::RequestsLater
             | Handling::ResetsTimer
             | Handling::SavesFirst => out.send(CLIENT, Message::Grant),
         }
     }
 
-    fn ask(&mut self, out: &mut Effects<'_, Self>) {
-        self.waits = true;
+    fn request(&mut self, out: &mut Effects<'_, Self>) {
+        self.is_waiting = true;
         match self.fixed.1 {
-            Handling::AsksLater | Handling::ResetsTimer => Self::later(out),
+            Handling::RequestsLater | Handling::ResetsTimer => Self::set_request_timer(out),
             Handling::SavesFirst => {
                 out.save(());
                 out.send(SERVER, Message::Request);
@@ -100,11 +103,11 @@ impl BallGame {
         let (me, handling) = *self.fixed;
         match handling {
             Handling::GrantsAlone | Handling::DropsAlone => return out.send(me, Message::Ball),
-            Handling::ResetsTimer if self.waits && me == CLIENT => Self::later(out),
+            Handling::ResetsTimer if self.is_waiting && me == CLIENT => Self::set_request_timer(out),
             Handling::Grants
             | Handling::Drops
             | Handling::Defers
-            | Handling::AsksLater
+            | Handling::RequestsLater
             | Handling::ResetsTimer
             | Handling::SavesFirst => {}
         }
@@ -117,9 +120,9 @@ impl BallGame {
 impl Protocol for BallGame {
     type Command = Command;
     type Message = Message;
-    type Timer = Later;
+    type Timer = RequestTimer;
     type Event = Event;
-    type Durable = Kept;
+    type Durable = NoData;
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         let server = self.fixed.0 == SERVER;
@@ -128,15 +131,15 @@ impl Protocol for BallGame {
             Input::Command(Command::Acquire | Command::Share) if server => {
                 out.emit(Event::entered(Fence::default()));
             }
-            Input::Command(Command::Acquire | Command::Share) => self.ask(out),
+            Input::Command(Command::Acquire | Command::Share) => self.request(out),
             Input::Command(Command::Release) => out.emit(Event::Left),
             Input::Message { message: Message::Ball, .. } => self.return_ball(out),
-            Input::Message { message: Message::Request | Message::Deferred, .. } => self.serve(out),
+            Input::Message { message: Message::Request | Message::Deferred, .. } => self.handle_request(out),
             Input::Message { message: Message::Grant, .. } => {
-                self.waits = false;
+                self.is_waiting = false;
                 out.emit(Event::entered(Fence::default()));
             }
-            Input::Timer(Later) => out.send(SERVER, Message::Request),
+            Input::Timer(RequestTimer) => out.send(SERVER, Message::Request),
             Input::Start { .. }
             | Input::Command(Command::Try | Command::Cancel)
             | Input::Saved(_)
@@ -151,7 +154,7 @@ impl Protocol for BallGame {
 }
 
 fn ball_game(handling: Handling) -> Maker {
-    group_of(2, move |me, _: Group| BallGame { fixed: Fixed::new((me, handling)), waits: false, even: false })
+    group_of(2, move |me, _: Group| BallGame { fixed: Fixed::new((me, handling)), is_waiting: false, even: false })
 }
 
 /// Returns whether the checker finds a fair run that starves the client; the reference explorer
@@ -164,13 +167,13 @@ fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
         let findings = checker.run(&effort, &mut |_, _| true);
         let served = verdict(&findings, "served");
         assert!(findings.is_complete() && served.holds.is_some());
-        assert!(findings.fair.is_some(), "{handling:?}: the ball is exchanged for ever, so there must be cycles");
+        assert!(findings.fair.is_some(), "{handling:?}: there must be cycles, because the ball is sent forever");
         if let Some(example) = &served.counterexample {
             assert!(example.cycle().is_some_and(|start| start < example.len()), "{handling:?}");
             checker.replay(example, ()).unwrap();
         }
         let starved = served.holds == Some(false);
-        assert_eq!(*starved_before.get_or_insert(starved), starved, "{handling:?}: reduction changes nothing");
+        assert_eq!(*starved_before.get_or_insert(starved), starved, "{handling:?}: reduction changes the verdict");
     }
     let starved = starved_before.unwrap();
     assert_eq!(starved, starves(&make, bounds), "{handling:?}");
@@ -186,16 +189,16 @@ fn a_request_that_is_never_delivered_is_an_unfair_run() {
 }
 
 #[test]
-fn a_dropped_request_starves_while_the_ball_is_exchanged() {
+fn dropping_the_request_starves_the_client() {
     for bounds in [Bounds::new(2, 1), Bounds::new(2, None), Bounds::new(2, 2).fifo()] {
         assert!(is_starved(Handling::Drops, &bounds));
         assert!(is_starved(Handling::DropsAlone, &bounds));
     }
 }
 
-/// The request is delivered again and again, each time at the wrong moment.
+/// The server receives the request again and again, each time while it does not grant.
 #[test]
-fn a_request_that_is_deferred_for_ever_starves() {
+fn deferring_the_request_forever_starves_the_client() {
     assert!(is_starved(Handling::Defers, &Bounds::new(2, 1)));
 }
 
@@ -203,18 +206,18 @@ fn a_request_that_is_deferred_for_ever_starves() {
 /// is unfair.
 #[test]
 fn a_timer_that_never_fires_is_an_unfair_run() {
-    assert!(!is_starved(Handling::AsksLater, &Bounds::new(2, 1)));
-    assert!(!is_starved(Handling::AsksLater, &Bounds::new(2, 1).hasty_timers(1)));
+    assert!(!is_starved(Handling::RequestsLater, &Bounds::new(2, 1)));
+    assert!(!is_starved(Handling::RequestsLater, &Bounds::new(2, 1).hasty_timers(1)));
 }
 
 #[test]
-fn a_timer_that_is_reset_for_ever_starves() {
+fn resetting_the_timer_forever_starves_the_client() {
     assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1)));
     assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1).hasty_timers(1)));
 }
 
 #[test]
-fn a_save_that_is_never_synced_is_an_unfair_run() {
+fn a_save_that_never_completes_is_an_unfair_run() {
     assert!(!is_starved(Handling::SavesFirst, &Bounds::new(2, 1)));
 }
 
@@ -222,66 +225,67 @@ fn a_save_that_is_never_synced_is_an_unfair_run() {
 #[test]
 fn entering_without_a_request_is_found() {
     let make = ball_game(Handling::Grants);
-    let doubled = Bounds::new(2, 1).duplicates(1);
-    let findings = check(&make, &doubled, &only(&["asked-first"]));
-    // Request, receive it, duplicate the grant, receive it, release or not, receive it again.
+    let with_duplicate = Bounds::new(2, 1).duplicates(1);
+    let findings = check(&make, &with_duplicate, &only(&["asked-first"]));
+    // The shortest counterexample: request, delivery of the request, duplication of the grant,
+    // delivery of the grant, delivery of its copy.
     assert_eq!(counterexample_len(&findings, "asked-first"), Some(5));
-    assert_eq!(explore(&make, &doubled).unrequested, Some(5));
+    assert_eq!(explore(&make, &with_duplicate).unrequested, Some(5));
     let findings = check(&make, &Bounds::new(2, 1), &only(&["asked-first"]));
     assert_eq!(counterexample_len(&findings, "asked-first"), None);
 }
 
-/// A holder eventually releases, whatever else happens.
+/// In a fair run, every holder eventually releases.
 #[test]
 fn a_holder_that_never_releases_is_an_unfair_run() {
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct SingleHolder {
         me: NodeId,
-        held: bool,
-        asked: bool,
+        is_held: bool,
+        is_client_waiting: bool,
     }
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-    enum Reply {
+    enum LockMessage {
         Ball,
-        Ask,
-        Open,
+        Request,
+        Grant,
     }
 
-    impl Describe for Reply {
+    impl Describe for LockMessage {
         fn kind(&self) -> &'static str {
             "message"
         }
     }
 
-    /// The first node holds the lock while it is in the critical section; the other one may enter
-    /// after that.
+    /// The server holds the lock while its own client is in the critical section. It grants the
+    /// request of the other node after that.
     impl Protocol for SingleHolder {
         type Command = Command;
-        type Message = Reply;
+        type Message = LockMessage;
         type Timer = Never;
         type Event = Event;
         type Durable = ();
 
         fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
             match input {
-                Input::Start { .. } if self.me == SERVER => out.send(SERVER, Reply::Ball),
-                Input::Message { message: Reply::Ball, .. } => out.send(SERVER, Reply::Ball),
+                Input::Start { .. } if self.me == SERVER => out.send(SERVER, LockMessage::Ball),
+                Input::Message { message: LockMessage::Ball, .. } => out.send(SERVER, LockMessage::Ball),
                 Input::Command(Command::Acquire | Command::Share) if self.me == SERVER => {
-                    self.held = true;
+                    self.is_held = true;
                     out.emit(Event::entered(Fence::default()));
                 }
-                Input::Command(Command::Acquire | Command::Share) => out.send(SERVER, Reply::Ask),
+                Input::Command(Command::Acquire | Command::Share) => out.send(SERVER, LockMessage::Request),
                 Input::Command(Command::Release) => {
-                    self.held = false;
+                    self.is_held = false;
                     out.emit(Event::Left);
-                    if std::mem::take(&mut self.asked) {
-                        out.send(CLIENT, Reply::Open);
+                    if std::mem::take(&mut self.is_client_waiting) {
+                        out.send(CLIENT, LockMessage::Grant);
                     }
                 }
-                Input::Message { message: Reply::Ask, .. } if self.held => self.asked = true,
-                Input::Message { message: Reply::Ask, .. } => out.send(CLIENT, Reply::Open),
-                Input::Message { message: Reply::Open, .. } => out.emit(Event::entered(Fence::default())),
+                Input::Message { message: LockMessage::Request, .. } if self.is_held => self.is_client_waiting = true,
+                Input::Message { message: LockMessage::Request, .. } => out.send(CLIENT, LockMessage::Grant),
+                Input::Message { message: LockMessage::Grant, .. } => out.emit(Event::entered(Fence::default())),
                 Input::Timer(never) => match never {},
                 Input::Start { .. }
                 | Input::Command(Command::Try | Command::Cancel)
@@ -296,7 +300,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
         }
     }
 
-    let make = group_of(2, |me, _| SingleHolder { me, held: false, asked: false });
+    let make = group_of(2, |me, _| SingleHolder { me, is_held: false, is_client_waiting: false });
     let bounds = Bounds::new(2, 1);
     let findings = check(&make, &bounds, &only(&["served"]));
     assert_eq!(verdict(&findings, "served").holds, Some(true));

@@ -6,7 +6,7 @@
 //! fuel.
 
 use crate::checker::engine::common::{check, checker, group_of, reduced, verdict, verdicts};
-use crate::checker::engine::compare::agree_within;
+use crate::checker::engine::compare::assert_agreement_within;
 use crate::checker::engine::reference::{Bounds, Maker};
 use quorate_check::{Counterexample, Effort, Findings, Search, Timing, Verdict};
 use quorate_core::mutex::{Command, Event};
@@ -241,7 +241,7 @@ struct Tally {
 /// Searches a random group in every way.
 fn check_seed(seed: u64, most: usize, tally: &mut Tally) {
     let (make, bounds) = random_group(seed);
-    let Some((seen, full)) = agree_within(&make, &bounds, most) else { return };
+    let Some((seen, full)) = assert_agreement_within(&make, &bounds, most) else { return };
     let mut checker = checker(&make, &bounds);
     let short = checker.run(&reduced(), &mut |_, _| true);
     let what = format!("seed {seed}, {bounds:?}");

@@ -1,7 +1,7 @@
 //! Reduction explores one node's steps first where the order does not matter; here it would matter.
 
 use crate::checker::engine::common::{check, counterexample_len, group_of, plain};
-use crate::checker::engine::reference::{Bounds, Seen, explore};
+use crate::checker::engine::reference::{Bounds, ReferenceResult, explore};
 use quorate_check::{Effort, End, Search};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Effects, Fence, Group, Input, Never, NodeId, Protocol, Time};
@@ -83,7 +83,7 @@ impl Protocol for TokenGame {
 }
 
 /// Asserts that every search finds the counterexample that the reference explorer finds.
-fn assert_found(game: Game, property: &str, seen: impl Fn(&Seen) -> Option<u64>, steps: u64) {
+fn assert_found(game: Game, property: &str, seen: impl Fn(&ReferenceResult) -> Option<u64>, steps: u64) {
     let make = group_of(2, move |me, _: Group| TokenGame { me, game });
     let bounds = Bounds::new(2, 1);
     assert_eq!(seen(&explore(&make, &bounds)), Some(steps));

@@ -1,7 +1,7 @@
 //! Groups whose views change: every order of crashes, lease expiries, decisions and notifications.
 
 use crate::checker::engine::common::{check, checker, counterexample_len, group_of, only, plain, reduced, verdicts};
-use crate::checker::engine::compare::agree;
+use crate::checker::engine::compare::assert_agreement;
 use crate::checker::engine::reference::{Bounds, Maker};
 use quorate_check::{CheckError, Checker, Effort, Search, Setup, Timing, Views, Walks};
 use quorate_core::Time;
@@ -20,7 +20,7 @@ fn token_request(nodes: usize) -> Maker {
 
 /// Asserts that both explorers agree and that no property is violated.
 fn assert_correct(make: &Maker, bounds: &Bounds) {
-    let seen = agree(make, bounds);
+    let seen = assert_agreement(make, bounds);
     let violations = [seen.two_holders, seen.unrequested, seen.fence_decrease, seen.deadlock, seen.end];
     assert_eq!(violations, [None; 5], "{bounds:?}");
 }
@@ -79,7 +79,7 @@ fn an_impatient_membership_violates_exclusion() {
         let short = check(&central(nodes), &bounds, &reduced());
         assert_eq!(counterexample_len(&findings, "exclusion"), counterexample_len(&short, "exclusion"));
     }
-    let seen = agree(&central(2), &Bounds::new(2, 1).fences().views(1, false));
+    let seen = assert_agreement(&central(2), &Bounds::new(2, 1).fences().views(1, false));
     assert!(seen.two_holders.is_some());
     assert!(seen.fence_decrease.is_some(), "an entry in the older view has the smaller fence");
 }

@@ -62,7 +62,7 @@ fn views_may_follow_in_quick_succession() {
 }
 
 #[test]
-fn a_full_window_never_blocks_for_ever() {
+fn a_full_window_never_blocks_forever() {
     let case = Case { fifo: true, ..Case::new(2, 1, 3) };
     let mut plan = case.plan.clone();
     plan.window.messages = 1;

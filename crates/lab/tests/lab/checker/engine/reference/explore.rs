@@ -4,9 +4,9 @@ use super::{Bounds, Maker, State, Violation, World};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Results of an exploration: counts, and the lengths of the shortest counterexamples.
+/// Result of the reference explorer: counts, and the lengths of the shortest counterexamples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ReferenceResult {
     pub(crate) states: u64,
     /// Number of transitions and initial states.
     pub(crate) generated: u64,
@@ -15,21 +15,21 @@ pub(crate) struct Seen {
     pub(crate) two_holders: Option<u64>,
     /// A node waits, and only faults can happen.
     pub(crate) deadlock: Option<u64>,
-    /// A node waits, and nothing has to happen any more.
+    /// A node waits, and the run may end here: no action is obligatory any more.
     pub(crate) end: Option<u64>,
     pub(crate) unrequested: Option<u64>,
     pub(crate) unordered: Option<u64>,
     pub(crate) fence_decrease: Option<u64>,
 }
 
-pub(crate) fn explore(make: &Maker, bounds: &Bounds) -> Seen {
+pub(crate) fn explore(make: &Maker, bounds: &Bounds) -> ReferenceResult {
     explore_within(make, bounds, usize::MAX).unwrap()
 }
 
-/// Explores all states; `None` if there are more than `most`.
-pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, most: usize) -> Option<Seen> {
+/// Explores all states; `None` if there are more than `max_states`.
+pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, max_states: usize) -> Option<ReferenceResult> {
     let mut world = World::new(make, bounds);
-    let mut seen = Seen::default();
+    let mut seen = ReferenceResult::default();
     let initial = world.initial();
     let mut depths: HashMap<Rc<State>, u64> = HashMap::new();
     let mut level: Vec<Rc<State>> = Vec::new();
@@ -42,7 +42,7 @@ pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, most: usize) -> Opti
     }
     let mut depth = 0;
     while !level.is_empty() {
-        if depths.len() > most {
+        if depths.len() > max_states {
             return None;
         }
         seen.depth = depth;
@@ -78,7 +78,7 @@ pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, most: usize) -> Opti
     Some(seen)
 }
 
-impl Seen {
+impl ReferenceResult {
     fn judge(&mut self, world: &World, state: &State, continues: bool, depth: u64) {
         let waits = (0..state.nodes.len()).any(|node| state.waits(node));
         if state.inside() > 1 {

@@ -11,7 +11,7 @@ mod past;
 mod step;
 mod views;
 
-pub(crate) use explore::{Seen, explore, explore_within};
+pub(crate) use explore::{ReferenceResult, explore, explore_within};
 pub(crate) use fair::starves;
 
 use past::{Knowledge, Past};
@@ -106,7 +106,7 @@ enum ClientState {
 struct Node {
     /// `None` while it is down.
     protocol: Option<MutexNode>,
-    life: Incarnation,
+    incarnation: Incarnation,
     /// By number, with the earliest and the latest firing time by the node's own clock, with
     /// timing.
     timers: BTreeMap<usize, (Time, Time)>,

@@ -66,7 +66,7 @@ impl World {
         let clients = self.bounds.clients;
         let node = |index| Node {
             protocol: Some((self.make)(NodeId::from_index(index))),
-            life: Incarnation::FIRST,
+            incarnation: Incarnation::FIRST,
             timers: BTreeMap::new(),
             disk: Disk::default(),
             client: ClientState::Outside,
@@ -403,9 +403,9 @@ impl<'a> StepContext<'a> {
         let protocol = (self.world.make)(NodeId::from_index(self.node));
         let node = self.at();
         node.protocol = Some(protocol);
-        node.life = node.life.next();
+        node.incarnation = node.incarnation.next();
         node.client = ClientState::Outside;
-        let (durable, incarnation) = (node.disk.contents(), node.life);
+        let (durable, incarnation) = (node.disk.contents(), node.incarnation);
         self.step(Input::Start { durable, incarnation });
     }
 

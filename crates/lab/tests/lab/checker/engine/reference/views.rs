@@ -125,7 +125,7 @@ impl StepContext<'_> {
         if self.at().protocol.is_none() {
             return;
         }
-        if !numbered.1.contains(&to) || self.at().life != Incarnation::FIRST {
+        if !numbered.1.contains(&to) || self.at().incarnation != Incarnation::FIRST {
             self.at().lease = Lease::Lost;
         }
         self.step(Input::View(view(numbered)));
