@@ -103,8 +103,8 @@ impl<'a> Page<'a> {
             let line = cells.iter().map(|cell| self.sign(*cell)).collect::<String>();
             self.row(&format!("node {}", row.node), &line);
         }
-        if overview.more_nodes > 0 {
-            let more = counted(overview.more_nodes as u64, "more node");
+        if overview.nodes_without_row > 0 {
+            let more = counted(overview.nodes_without_row as u64, "more node");
             self.write_line(Ink::Faint, &format!("and {more}"));
         }
     }

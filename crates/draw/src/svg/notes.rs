@@ -95,7 +95,7 @@ pub(super) fn below(scene: &Scene, lane: usize, detail: NoteDetail, axis: &Axis)
     parts
         .map(|step| {
             let rules: Vec<_> = step.rules.iter().map(text).collect();
-            LaneText::new("rule", &rules.join(" · "), axis.x_of(step.place.order), 11.5, max_chars)
+            LaneText::new("rule", &rules.join(" · "), axis.x_of(step.position.order), 11.5, max_chars)
         })
         .collect()
 }

@@ -405,10 +405,11 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
     promises_with(spec, entry, !spec.can_stop())
 }
 
-/// Returns the promises of an algorithm. `is_whole` means that no node can crash. A crashed sender
-/// leaves members that disagree, unless its messages are relayed or a view change settles them; and
-/// without views, a member that waits for a crashed one waits forever.
-pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_whole: bool) -> Promises {
+/// Returns the properties that an algorithm promises. `no_crashes` says that no node can crash.
+///
+/// If a sender crashes, only some members may receive its message, unless members relay it or a
+/// view change settles it. Without views, a member that waits for a crashed one waits forever.
+pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_crashes: bool) -> Promises {
     let settings = &spec.settings;
     let views = settings.views.is_some();
     let agreement = views || settings.relay || entry.facts.relays || no_crashes;
