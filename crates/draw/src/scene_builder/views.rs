@@ -37,7 +37,7 @@ pub(super) struct ViewTracker {
 /// State of one node.
 #[derive(Default)]
 struct Member {
-    life: Incarnation,
+    incarnation: Incarnation,
     down: bool,
     view: Option<View>,
     /// Whether it acts in that view.
@@ -56,13 +56,13 @@ struct HeldLease {
     /// Expiry in real time, estimated from the latest clock reading.
     end: Time,
     /// Incarnation that holds it.
-    life: Incarnation,
+    incarnation: Incarnation,
     used: bool,
 }
 
 impl Member {
     fn is_in(&self, node: NodeId, view: &View) -> bool {
-        view.stay(node).is_some_and(|stay| stay.incarnation == self.life)
+        view.stay(node).is_some_and(|stay| stay.incarnation == self.incarnation)
     }
 
     /// Returns why the node does not act while others act in this view; `None` if it acts or is
@@ -148,7 +148,7 @@ impl ViewTracker {
             Moment::Effect { node, effect: ObservedEffect::Rule { rule: FREEZE_RULE, .. }, .. } => {
                 self.end_lease(*node, place)
             }
-            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
+            Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 self.crash(*node, place);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
@@ -173,14 +173,14 @@ impl ViewTracker {
         self.expire_leases(place);
     }
 
-    fn start(&mut self, node: NodeId, life: Incarnation, place: Place) {
+    fn start(&mut self, node: NodeId, incarnation: Incarnation, place: Place) {
         // A first start says nothing about views, and the group may have none.
-        if life == Incarnation::FIRST && !self.members.contains_key(&node) {
+        if incarnation == Incarnation::FIRST && !self.members.contains_key(&node) {
             return;
         }
         self.crash(node, place);
         let member = self.members.entry(node).or_default();
-        member.life = life;
+        member.incarnation = incarnation;
         member.down = false;
         self.record_activity(node, place);
     }
@@ -222,7 +222,7 @@ impl ViewTracker {
         if !member.view.as_ref().is_some_and(|view| member.is_in(node, view)) {
             return;
         }
-        let (life, end) = (member.life, real_time(until, place.time, now));
+        let (incarnation, end) = (member.incarnation, real_time(until, place.time, now));
         match member.lease.as_mut().filter(|lease| lease.used) {
             Some(lease) if until > now && until <= lease.until => return,
             Some(lease) => {
@@ -232,7 +232,7 @@ impl ViewTracker {
             None => {
                 self.end_lease(node, place);
                 if let Some(member) = self.members.get_mut(&node).filter(|_| until > now) {
-                    member.lease = Some(HeldLease { from: place, until, end, life, used: true });
+                    member.lease = Some(HeldLease { from: place, until, end, incarnation, used: true });
                 }
             }
         }
@@ -275,7 +275,7 @@ impl ViewTracker {
         // not in it.
         let replaced = self.members.iter().filter(|(node, member)| {
             let unused = member.lease.as_ref().filter(|lease| !lease.used);
-            unused.is_some_and(|lease| view.stay(**node).is_none_or(|stay| stay.incarnation != lease.life))
+            unused.is_some_and(|lease| view.stay(**node).is_none_or(|stay| stay.incarnation != lease.incarnation))
         });
         for node in replaced.map(|(node, _)| *node).collect::<Vec<_>>() {
             self.end_lease(node, place);

@@ -1,4 +1,4 @@
-//! Tests of elections by name: exact message counts, thousands of seeds under faults, journals that
+//! Simulated elections: exact message counts, thousands of seeds under faults, journals that
 //! replay.
 
 use crate::common::{assert_all_hold, assert_repeatable, election, parsed, recorded, run, run_without_violations};
