@@ -26,12 +26,12 @@ pub trait Clients {
     fn offers(&self, client: &Self::Client) -> Vec<Offer<Self::Command>>;
 
     /// Updates a client when it acts or observes something. If this violates a property, the
-    /// implementation stores the property's number in `story.breach`.
+    /// implementation stores the property's number in `record.breach`.
     fn observe(
         &self,
         client: &mut Self::Client,
-        news: ClientStep<'_, Self::Command, Self::Event>,
-        story: &mut StepRecord,
+        step: ClientStep<'_, Self::Command, Self::Event>,
+        record: &mut StepRecord,
     );
 
     /// Whether the client waits for something that must eventually happen.
@@ -49,7 +49,7 @@ pub trait Clients {
 
     /// The time, by the node's own clock, until which the client holds something exclusive; `None`
     /// if it holds nothing.
-    fn held_until(&self, _user: &Self::Client) -> Option<Time> {
+    fn held_until(&self, _client: &Self::Client) -> Option<Time> {
         None
     }
 

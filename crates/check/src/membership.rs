@@ -1,16 +1,16 @@
-//! A membership service as part of the group's environment, for protocols whose groups change.
+//! The checker's model of a membership service, for protocols whose groups change.
 //!
-//! Time is not modelled here, so a lease has no length: it is valid or it has ended, and it may end
+//! The model has no time, so a lease has no length: it is valid or it has ended, and it may end
 //! for any member at any moment. The drift bounds of a real membership service amount to one rule,
-//! which the model keeps: a view removes a member only after that member crashed, or after its
+//! which the model obeys: a view removes a member only after that member crashed, or after its
 //! lease ended by its own clock. Everything else may happen in any order:
 //!
-//! - a member's lease ends, or the member crashes: either costs one view change. Other leases stay
-//!   valid;
+//! - a member's lease ends, or the member crashes: either uses up one of the allowed view changes.
+//!   Other leases stay valid;
 //! - a lease that ended is renewed, as long as no view has removed its member;
-//! - the next view, without that member, is decided: a fair run eventually does this;
-//! - each node, also the removed one, receives the view at any later moment. A node may receive an
-//!   older view after a newer one.
+//! - the service decides the next view, without that member; in a fair run this happens eventually;
+//! - each node, including the removed one, receives the view at any later moment. A node may
+//!   receive an older view after a newer one.
 //!
 //! A node that restarts is in no view, and is not admitted again.
 
@@ -22,16 +22,16 @@ use quorate_core::{Epoch, Incarnation, NodeId, Stay, View};
 /// How a group's views change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Views {
-    /// How many members may be removed.
+    /// Maximum number of members that are removed during a run.
     pub changes: u8,
-    /// Whether a view waits until the leases of removed members have ended. `false` is a seeded
+    /// Whether the service removes a member only after its lease has ended. `false` is a seeded
     /// bug.
-    pub waits: bool,
+    pub waits_for_leases: bool,
 }
 
 impl Default for Views {
     fn default() -> Self {
-        Self { changes: 1, waits: true }
+        Self { changes: 1, waits_for_leases: true }
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum Lease {
 }
 
 impl Lease {
-    /// The lease after the node crashed or received a view without itself.
+    /// Returns the lease after the node crashed or received a view without itself.
     pub(crate) fn lost(self) -> Self {
         match self {
             Self::NotRequired => Self::NotRequired,
@@ -62,7 +62,7 @@ impl Lease {
     }
 }
 
-/// The latest view in one word: its epoch in the upper half, and one bit per member.
+/// The latest view, packed into 32 bits: its epoch in the upper half, one bit per member below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedView(pub(crate) u32);
 
@@ -85,7 +85,7 @@ impl PackedView {
         Epoch(u64::from(self.0 >> 16))
     }
 
-    /// All members belong to the view from the beginning, in their first incarnation.
+    /// Returns the view. Every member joined in the first view, in its first incarnation.
     pub(crate) fn unpack(self) -> View {
         let stay = Stay { incarnation: Incarnation::FIRST, since: View::FIRST };
         let members = (0..16).filter(|node| self.has(*node));
@@ -93,7 +93,7 @@ impl PackedView {
     }
 }
 
-/// Why a view without a member may be decided now.
+/// Why the service may remove a member now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Removal {
     /// The member crashed, or its lease has ended.
@@ -105,38 +105,40 @@ pub(crate) enum Removal {
 impl Removal {
     pub(crate) fn cost(self) -> Cost {
         match self {
-            // The crash or the lost lease that made it due has drawn on the budget already.
+            // The crash or the ended lease was charged to the budget already.
             Self::Due => Cost::Free,
             Self::Premature => Cost::Change,
         }
     }
 }
 
+/// Returns the fingerprint of the obligation to remove this node, which a fair run must meet.
 pub(crate) fn removal_obligation(node: usize) -> u64 {
     const REMOVAL_OBLIGATION: u8 = 4;
     content(&(node, REMOVAL_OBLIGATION))
 }
 
 impl System {
+    /// The number of words that the view takes up in a state.
     #[inline]
     pub(crate) fn view_len(&self) -> usize {
         usize::from(self.views.is_some())
     }
 
-    pub(crate) fn view_at(&self) -> usize {
+    fn view_offset(&self) -> usize {
         LOCALS + self.nodes
     }
 
     #[inline]
     pub(crate) fn packed_view(&self, state: &[u32]) -> Option<PackedView> {
-        self.views.map(|_| PackedView(state[self.view_at()]))
+        self.views.map(|_| PackedView(state[self.view_offset()]))
     }
 
     pub(crate) fn is_member(&self, node: usize, state: &[u32]) -> bool {
         self.packed_view(state).is_some_and(|packed| packed.has(node))
     }
 
-    /// Returns the next view, without this member, if it may be decided now.
+    /// Returns the next view, without this member, if the service may decide it now.
     pub(crate) fn removal(&self, node: usize, state: &[u32]) -> Option<(Removal, PackedView)> {
         let (views, packed) = (self.views?, self.packed_view(state)?);
         if !packed.has(node) {
@@ -144,37 +146,40 @@ impl System {
         }
         let info = &self.tables.locals[state[LOCALS + node] as usize];
         let removal = if !info.up || !info.leased { Removal::Due } else { Removal::Premature };
-        let enough = Budgets::unpack(state[0]).after(removal.cost()).is_some();
-        (removal == Removal::Due || (!views.waits && enough)).then(|| (removal, packed.without(node)))
+        let is_affordable = Budgets::unpack(state[0]).after(removal.cost()).is_some();
+        (removal == Removal::Due || (!views.waits_for_leases && is_affordable)).then(|| (removal, packed.without(node)))
     }
 
-    pub(crate) fn awaits_view(&self, state: &[u32]) -> bool {
+    /// Whether the service may remove some member now.
+    pub(crate) fn may_change_view(&self, state: &[u32]) -> bool {
         self.views.is_some() && (0..self.nodes).any(|node| self.removal(node, state).is_some())
     }
 
-    /// Decides a view and sends it to each node. A node that is down and cannot restart does not
-    /// receive it.
-    pub(crate) fn announce(&self, number: u32, out: &mut Vec<u32>, start: usize) {
-        let (packed, envelopes) = &self.tables.views[number as usize];
-        out[start + self.view_at()] = packed.0;
-        let may_return = Budgets::unpack(out[start]).restarts > 0;
+    /// Decides the view at this index of the table and sends it to each node, except to nodes that
+    /// are down and cannot restart.
+    pub(crate) fn announce(&self, view_index: u32, out: &mut Vec<u32>, start: usize) {
+        let (packed, envelopes) = &self.tables.views[view_index as usize];
+        out[start + self.view_offset()] = packed.0;
+        let may_restart = Budgets::unpack(out[start]).restarts > 0;
         for envelope in envelopes {
             let to = usize::from(self.link(*envelope).1);
             let is_up = self.tables.locals[out[start + LOCALS + to] as usize].up;
-            if is_up || may_return {
+            if is_up || may_restart {
                 self.send(*envelope, out, start);
             }
         }
     }
 
-    /// Whether a word is a notice or a view, and not a message of a node.
+    /// Whether a message in transit comes from the environment: a view, or a notice of a crash or
+    /// restart.
     #[inline]
     pub(crate) fn is_notice(&self, word: u32) -> bool {
         usize::from(self.link(word).0) >= self.nodes
     }
 }
 
-/// The pseudo-sender of a view: a link of its own, so that an older view may arrive late.
+/// Returns the pseudo-sender of a view. Each view has its own link, so that an older view may
+/// arrive after a newer one.
 pub(crate) fn view_link(nodes: usize, epoch: Epoch) -> NodeId {
     NodeId::from_index(nodes + epoch.0 as usize)
 }

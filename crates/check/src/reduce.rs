@@ -98,7 +98,7 @@ impl Reducer {
         let system = lookup.system();
         let budgets = Budgets::unpack(state[0]);
         let open = system.until.is_some() || budgets.any_faults() || budgets.hasty_timers > 0;
-        if open || system.awaits_view(state) || system.may_cut_short(state) {
+        if open || system.may_change_view(state) || system.may_cut_short(state) {
             return Ok(false);
         }
         let Some(node) = self.independent_node(lookup, state, fingerprint, so_far, found)? else { return Ok(false) };

@@ -129,7 +129,7 @@ where
                 let (id, to) = self.find(message)?;
                 self.take(
                     to.index(),
-                    &ObservedInput::Message { id, kind: "", wrapped: false, life: Incarnation::FIRST },
+                    &ObservedInput::Message { id, kind: "", wrapped: false, incarnation: Incarnation::FIRST },
                 )?;
                 self.compare(to, step)
             }
@@ -177,7 +177,7 @@ where
         }
     }
 
-    /// Whether this is a notice or a view, and not a message of another node.
+    /// Whether the message comes from the environment: a view, or a notice of a crash or restart.
     fn is_notice(&self, message: MessageRef) -> bool {
         !matches!(self.step_table.envelope(message.envelope).content, Content::Message(_))
     }
@@ -224,8 +224,8 @@ where
         Ok(())
     }
 
-    fn happen(&mut self, what: &WorldEvent<'_>) -> Result<(), String> {
-        self.nodes.apply_world_event(self.time, what)
+    fn happen(&mut self, event: &WorldEvent<'_>) -> Result<(), String> {
+        self.nodes.apply_world_event(self.time, event)
     }
 
     /// Fails unless the node has reached the state that the search recorded.

@@ -147,9 +147,9 @@ where
 
     /// Gives the node a received message.
     pub fn message(&mut self, sender: Sender, message: P::Message, out: &mut impl Outlet<P>) {
-        let Sender { node: from, incarnation: life, number } = sender;
+        let Sender { node: from, incarnation, number } = sender;
         let id = MessageId { sender: from, number };
-        let taken = ObservedInput::Message { id, kind: message.kind(), wrapped: message.is_wrapped(), life };
+        let taken = ObservedInput::Message { id, kind: message.kind(), wrapped: message.is_wrapped(), incarnation };
         self.take(taken, Input::Message { from, message }, out);
     }
 
@@ -221,7 +221,7 @@ where
     /// Records that the node shuts down cleanly. No calls may follow.
     pub fn end(&mut self) -> Result<(), Failure> {
         let (time, node) = (self.host.now, self.host.me);
-        self.host.record.observe(&Moment::World { time, what: WorldEvent::Ended { node } });
+        self.host.record.observe(&Moment::World { time, event: WorldEvent::Ended { node } });
         self.host.record.flush().map_err(Failure::Journal)
     }
 

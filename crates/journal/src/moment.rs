@@ -71,7 +71,7 @@ pub enum Moment<'a, C, E> {
     /// Something happens to a node or to a message in flight, such as a crash or a loss.
     World {
         time: Time,
-        what: WorldEvent<'a>,
+        event: WorldEvent<'a>,
     },
 }
 
@@ -102,7 +102,7 @@ pub enum ObservedInput<'a, C> {
         /// The incarnation of the sender in which the id's number is counted. Only live drivers
         /// count within one incarnation; all others count over all incarnations and set this to the
         /// first.
-        life: Incarnation,
+        incarnation: Incarnation,
     },
     Timer(Body<'a>),
     /// The first saves of this incarnation, as many as given, are durable.

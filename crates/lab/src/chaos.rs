@@ -64,12 +64,12 @@ impl FaultMix {
     }
 
     /// Whether a fault of the mix can lose messages.
-    pub fn can_lose(&self) -> bool {
+    pub fn can_lose_messages(&self) -> bool {
         self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Cut | RandomFault::Deaf))
     }
 
     /// Whether a fault of the mix stops nodes.
-    pub(crate) fn can_stop(&self) -> bool {
+    pub(crate) fn can_stop_nodes(&self) -> bool {
         self.0.iter().any(|(kind, _)| matches!(kind, RandomFault::Crash | RandomFault::Disk))
     }
 

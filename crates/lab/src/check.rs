@@ -1,4 +1,4 @@
-//! Checks an algorithm by name: explores every schedule of a small group, and writes
+//! Checks an algorithm exhaustively: explores every schedule of a small group, and writes
 //! counterexamples as journals.
 //!
 //! A family that the checker supports describes its clients and properties in [`CheckedFamily`];
@@ -14,7 +14,7 @@ use crate::experiment::header;
 use crate::family::{FamilyLab, NodeOf};
 use crate::mutex::Mutex;
 use crate::registry::{Entry, Family};
-use crate::spec::{LinkChoice, Spec, entry, shell_word, word};
+use crate::spec::{LinkChoice, Spec, entry, option_value, shell_word};
 use crate::views::{MembershipService, ViewSettings};
 use quorate_check::{
     Checker, Clients, Counterexample, CrashNotices, Effort, Findings, Report, Search, Setup, Timing, Verdict, Views,
@@ -151,17 +151,17 @@ impl<F: CheckedFamily> CheckSpec<F> {
             }
         };
         flag(*fifo, "--fifo".into());
-        if let Some(Views { changes, waits }) = views {
+        if let Some(Views { changes, waits_for_leases }) = views {
             flag(true, "--views".into());
             flag(*changes != Views::default().changes, format!("--changes {changes}"));
-            flag(!waits, format!("--membership {}", word(&MembershipService::Impatient)));
+            flag(!waits_for_leases, format!("--membership {}", option_value(&MembershipService::Impatient)));
         }
         flag(*losses > 0, format!("--loss {losses}"));
         flag(*duplicates > 0, format!("--duplicate {duplicates}"));
         flag(*crashes > 0, format!("--crashes {crashes}"));
         flag(*restarts > 0, format!("--restarts {restarts}"));
         flag(*hasty_timers > 0, format!("--hasty-timers {hasty_timers}"));
-        flag(self.links != LinkChoice::Auto, format!("--links {}", word(&self.links)));
+        flag(self.links != LinkChoice::Auto, format!("--links {}", option_value(&self.links)));
         if let Some(Timing { drift_ppm, until, delay }) = timing {
             flag(true, format!("--drift {drift_ppm}ppm --until {}", Length(until.since(Time::ZERO))));
             if let Some(span) = delay {
@@ -190,7 +190,8 @@ impl<F: CheckedFamily> CheckSpec<F> {
 }
 
 pub(crate) fn view_settings(views: Option<Views>) -> Option<ViewSettings> {
-    let membership = |views: Views| if views.waits { MembershipService::Oracle } else { MembershipService::Impatient };
+    let membership =
+        |views: Views| if views.waits_for_leases { MembershipService::Oracle } else { MembershipService::Impatient };
     views.map(|views| ViewSettings { membership: membership(views), ..ViewSettings::default() })
 }
 

@@ -1,4 +1,4 @@
-//! Replays a journal by name: creates the nodes that its header describes and feeds them every
+//! Replays a journal: creates the nodes that its header describes and feeds them every
 //! recorded input.
 
 use crate::error::LabError;

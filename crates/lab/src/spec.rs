@@ -26,8 +26,8 @@ pub struct Spec<F: FamilyTypes = Mutex> {
     pub nodes: usize,
     pub seed: u64,
     pub latency: Latency,
-    /// The message delay bound that nodes assume, if it differs from the real one. Missing in
-    /// journals of earlier versions.
+    /// The bound on message delays that nodes assume, if it differs from the real one. Journals of
+    /// earlier versions lack this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Length>,
     /// Processing time of each input.
@@ -73,7 +73,7 @@ const MAX_NODES: usize = 10_000_000;
 const MAX_EVENTS: u64 = 1_000_000_000;
 
 impl<F: RunFamily> Spec<F> {
-    /// Returns a run of three nodes of this algorithm with default settings.
+    /// Returns an experiment with three nodes of this algorithm and default settings.
     pub fn new(algorithm: impl Into<Algorithm<F>>) -> Self {
         let millis = |count| Duration::from_millis(count);
         Self {
@@ -97,6 +97,7 @@ impl<F: RunFamily> Spec<F> {
         }
     }
 
+    /// Like [`new`](Self::new). Fails if no algorithm of this family has the name.
     pub fn named(algorithm: &str) -> Result<Self, LabError> {
         Algorithm::named(algorithm).map(Self::new)
     }
@@ -106,14 +107,14 @@ impl<F: RunFamily> Spec<F> {
         self.latency.typical()
     }
 
-    /// The default limits at which the simulator stops a run that could continue. They suit
-    /// families whose clients wait long for an event only if they wait in vain.
+    /// The default limits at which the simulator stops a run that could continue. The patience
+    /// limit suits families in which a client that has waited that long will wait forever.
     pub fn default_limits(&self) -> Limits {
         Limits {
             until: self.until.map(|Length(length)| Time::ZERO + length),
             events: MAX_EVENTS,
             settle: self.typical().times(1_000),
-            // Hundreds of the longest retransmission timeouts, so that all but hopeless links
+            // Hundreds of the longest retransmission timeouts, so that even very lossy links
             // deliver.
             patience: self.typical().times(100_000),
         }
@@ -134,7 +135,7 @@ impl<F: FamilyLab> Spec<F> {
         }
         F::validate(self)?;
         self.faults.iter().try_for_each(|fault| fault.validate(self.nodes))?;
-        if self.all_faults().any(|timed| is_instant_link(&timed.fault)) {
+        if self.explicit_faults().any(|timed| is_instant_link(&timed.fault)) {
             return Err(SpecError::NoLatency.into());
         }
         if let Some(script) = &self.script {
@@ -143,8 +144,8 @@ impl<F: FamilyLab> Spec<F> {
         Ok(())
     }
 
-    /// Reads an experiment from a journal's header. Rejects unknown fields, because another program
-    /// must have written them.
+    /// Reads an experiment from a journal's header. Rejects unknown fields, because they come from
+    /// another version of the program and may change the run.
     pub(crate) fn from_header(run: &Value) -> Result<Self, LabError> {
         let header_error = |error: serde_json::Error| LabError::Header(error.to_string());
         let spec: Self = serde_json::from_value(run.clone()).map_err(header_error)?;
@@ -174,7 +175,7 @@ impl<F: FamilyLab> Spec<F> {
         match self.links {
             LinkChoice::Bare => false,
             LinkChoice::Reliable => true,
-            LinkChoice::Auto => self.can_lose() && !F::copes_with_loss(self),
+            LinkChoice::Auto => self.can_lose_messages() && !F::copes_with_loss(self),
         }
     }
 
@@ -189,20 +190,20 @@ impl<F: FamilyLab> Spec<F> {
     }
 
     pub fn environment(&self) -> Environment {
-        let bounds = Bounds { message: self.bound(), processing: most(self.processing) };
+        let bounds = Bounds { message: self.bound(), processing: assumed_bound(self.processing) };
         Environment { group: self.group(), seed: self.seed, bounds }
     }
 
     /// The message delay bound that nodes assume.
     pub(crate) fn bound(&self) -> Duration {
-        self.bound.map_or_else(|| most(self.latency), |Length(bound)| bound)
+        self.bound.map_or_else(|| assumed_bound(self.latency), |Length(bound)| bound)
     }
 
-    /// The longest duration of a request and its reply, if the latencies have bounds. Includes the
-    /// time in which a node is busy with other inputs.
+    /// The longest duration of a request and its reply; `None` if a latency has no bound. Includes
+    /// the time in which a node is busy with other inputs.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         let bounded = |latency| match latency {
-            Latency::Fixed(_) | Latency::Uniform { .. } => Some(most(latency)),
+            Latency::Fixed(_) | Latency::Uniform { .. } => Some(assumed_bound(latency)),
             Latency::LongTail { .. } => None,
         };
         let busy = bounded(self.processing)?.times(4 * self.nodes as u64);
@@ -210,50 +211,51 @@ impl<F: FamilyLab> Spec<F> {
     }
 
     /// Whether messages can be lost or duplicated.
-    fn can_lose(&self) -> bool {
+    fn can_lose_messages(&self) -> bool {
         !self.loss.is_zero()
             || !self.duplicate.is_zero()
-            || self.random_faults.can_lose()
-            || self.all_faults().any(|timed| loses_messages(&timed.fault))
+            || self.random_faults.can_lose_messages()
+            || self.explicit_faults().any(|timed| loses_messages(&timed.fault))
             || self.directions().iter().any(Direction::is_unreliable)
     }
 
-    /// Whether messages can be lost or duplicated without a layer that repairs it.
+    /// Whether messages can be lost or duplicated, and no reliable links repair it.
     pub(crate) fn loses_unrepaired(&self, faults: &[TimedFault]) -> bool {
-        !self.is_reliable() && (self.can_lose() || faults.iter().any(|timed| loses_messages(&timed.fault)))
+        !self.is_reliable() && (self.can_lose_messages() || faults.iter().any(|timed| loses_messages(&timed.fault)))
     }
 
+    /// Returns the algorithm's assumptions that this experiment violates.
     pub fn broken_assumptions(&self) -> Vec<&'static str> {
         F::broken_assumptions(self)
     }
 
-    /// Whether a node may crash, or be paused or partitioned permanently.
-    pub(crate) fn can_stop(&self) -> bool {
-        let ends = |timed: &TimedFault| match timed.fault {
+    /// Whether a node may crash, or be paused or partitioned forever.
+    pub(crate) fn can_stop_nodes(&self) -> bool {
+        let leaves_nodes_up = |timed: &TimedFault| match timed.fault {
             Fault::Crash { .. } | Fault::Disk { .. } => false,
             Fault::Pause { .. } | Fault::Cut(_) => timed.lasts.is_some(),
             _ => true,
         };
-        self.random_faults.can_stop() || !self.all_faults().all(ends)
+        self.random_faults.can_stop_nodes() || !self.explicit_faults().all(leaves_nodes_up)
     }
 
     /// Whether there are no faults.
-    pub(crate) fn is_calm(&self) -> bool {
-        !self.can_lose() && self.random_faults.is_empty() && self.all_faults().next().is_none()
+    pub(crate) fn is_fault_free(&self) -> bool {
+        !self.can_lose_messages() && self.random_faults.is_empty() && self.explicit_faults().next().is_none()
     }
 
-    /// The faults of the command line, then those of the script.
-    pub(crate) fn all_faults(&self) -> impl Iterator<Item = &TimedFault> {
+    /// The faults that the user specified: those of the command line, then those of the script.
+    pub(crate) fn explicit_faults(&self) -> impl Iterator<Item = &TimedFault> {
         self.faults.iter().chain(self.script.iter().flat_map(|script| &script.faults))
     }
 
     /// All faults of the run: from the command line, the script, the seed and the family.
     pub(crate) fn every_fault(&self) -> Vec<TimedFault> {
         let random = self.random_faults.draw(self.seed, self.nodes, F::fault_window(self));
-        self.all_faults().cloned().chain(random).chain(F::own_faults(self)).collect()
+        self.explicit_faults().cloned().chain(random).chain(F::own_faults(self)).collect()
     }
 
-    /// The script's choices that replace random ones.
+    /// The script's directions, each of which fixes a choice that would otherwise be random.
     pub(crate) fn directions(&self) -> &[Direction] {
         self.script.as_ref().map_or(&[], |script| &script.directions)
     }
@@ -292,13 +294,13 @@ impl<F: FamilyLab> Spec<F> {
         }
     }
 
-    /// The retransmission timeout exceeds the time of a reply under any bounded latency.
+    /// Returns retransmission timeouts that exceed the round-trip time under any bounded latency.
     pub(crate) fn retransmission(&self) -> Retransmission {
         let wait = self.typical() + self.processing.typical();
         Retransmission { first: Span::between(wait.times(3), wait.times(4)), longest: wait.times(64) }
     }
 
-    /// The end of the last fault, including seed-chosen faults.
+    /// The end of the last fault, including random faults.
     pub fn faults_end(&self) -> Option<Time> {
         let end = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
         self.every_fault().iter().map(end).max()
@@ -306,8 +308,8 @@ impl<F: FamilyLab> Spec<F> {
 
     /// The reason why a run with this ending cannot decide liveness properties; `None` if it can.
     ///
-    /// Reaching the patience limit of a family is no such reason: by then, what happens eventually
-    /// has happened.
+    /// The family's own time limit is no such reason: it is so long that anything that would happen
+    /// eventually has happened by then.
     pub fn cut_short(&self, ending: Ending, events: u64) -> Option<String> {
         match (ending, self.until) {
             (Ending::Done | Ending::Stuck, _) => None,
@@ -320,30 +322,32 @@ impl<F: FamilyLab> Spec<F> {
     pub fn limit_reached(&self, events: u64) -> String {
         match (self.until, F::limits(self).until) {
             (Some(given), _) if events < MAX_EVENTS => format!("at {given}, its limit"),
-            (None, Some(patience)) if events < MAX_EVENTS => format!("at {patience}, its limit"),
+            (None, Some(limit)) if events < MAX_EVENTS => format!("at {limit}, its limit"),
             (_, _) => format!("after {events} events, its limit"),
         }
     }
 
-    /// The command that repeats this run.
+    /// The command that repeats this run. Options with default values are omitted, except `--nodes`
+    /// and `--seed`.
     pub fn command(&self, verb: &str) -> String {
         let defaults = Self::new(self.algorithm);
-        let own: Vec<_> = F::flags(self).into_iter().collect();
-        let own_at =
-            |position: FlagPosition| own.iter().filter(move |flag| flag.position == position).map(ToString::to_string);
-        let unless = |defaults: bool, text: String| (!defaults).then_some(text);
+        let family_flags: Vec<_> = F::flags(self).into_iter().collect();
+        let flags_at = |position: FlagPosition| {
+            family_flags.iter().filter(move |flag| flag.position == position).map(ToString::to_string)
+        };
+        let unless = |is_default: bool, text: String| (!is_default).then_some(text);
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
-        words.extend(own_at(FlagPosition::Front));
+        words.extend(flags_at(FlagPosition::Front));
         words.extend(unless(self.latency == defaults.latency, format!("--latency {}", self.latency)));
         words.extend(self.bound.map(|bound| format!("--bound {bound}")));
         words.extend(unless(self.processing == defaults.processing, format!("--processing {}", self.processing)));
         words.extend(unless(self.disk == defaults.disk, format!("--disk {}", self.disk)));
-        words.extend(own_at(FlagPosition::Times));
+        words.extend(flags_at(FlagPosition::Times));
         words.extend(unless(self.loss.is_zero(), format!("--loss {}", self.loss)));
         words.extend(unless(self.duplicate.is_zero(), format!("--duplicate {}", self.duplicate)));
         words.extend(unless(!self.fifo, "--fifo".into()));
-        words.extend(unless(self.links == defaults.links, format!("--links {}", word(&self.links))));
-        words.extend(own_at(FlagPosition::Links));
+        words.extend(unless(self.links == defaults.links, format!("--links {}", option_value(&self.links))));
+        words.extend(flags_at(FlagPosition::Links));
         words.extend(self.faults.iter().map(|fault| format!("--fault \"{fault}\"")));
         words.extend(self.script_path.as_ref().map(|path| format!("--script {}", shell_word(path))));
         let random = &self.random_faults;
@@ -358,9 +362,10 @@ pub fn entry(name: &str) -> Result<&'static Entry, LabError> {
     find(name).ok_or_else(|| LabError::Algorithm(AlgorithmError::UnknownAlgorithm { name: name.to_owned() }))
 }
 
+/// Whether a fault makes links lose or duplicate messages.
 fn loses_messages(fault: &Fault) -> bool {
-    let odd = |change: &LinkChange| matches!(change, LinkChange::Loss(_) | LinkChange::Duplicate(_));
-    matches!(fault, Fault::Cut(_)) || matches!(fault, Fault::Link { change, .. } if odd(change))
+    let is_unreliable = |change: &LinkChange| matches!(change, LinkChange::Loss(_) | LinkChange::Duplicate(_));
+    matches!(fault, Fault::Cut(_)) || matches!(fault, Fault::Link { change, .. } if is_unreliable(change))
 }
 
 /// Whether a fault sets the latency of a link to zero.
@@ -374,14 +379,14 @@ pub(crate) fn shell_word(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Returns a choice as the command line spells it.
-pub(crate) fn word(choice: &impl Serialize) -> String {
+/// Returns the value of an option as the command line spells it.
+pub(crate) fn option_value(choice: &impl Serialize) -> String {
     serde_json::to_value(choice).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// The longest latency. A long-tailed latency has none; the result then is ten times its median,
-/// which messages can exceed.
-fn most(latency: Latency) -> Duration {
+/// Returns the upper bound of a latency. A long-tailed latency has none; for it the result is ten
+/// times its median, which messages can exceed.
+fn assumed_bound(latency: Latency) -> Duration {
     match latency {
         Latency::Fixed(length) => length,
         Latency::Uniform { most, .. } => most,
@@ -389,7 +394,7 @@ fn most(latency: Latency) -> Duration {
     }
 }
 
-/// An invalid common field of an experiment.
+/// An invalid field of an experiment, among those that all families share.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     #[error("--nodes must be at least 1; got 0. Use for example --nodes 3.")]

@@ -7,7 +7,7 @@ pub(crate) use options::{ViewArgs, for_real};
 use crate::error::{LabError, first_error};
 use crate::family::FamilyLab;
 use crate::flag::{FlagPosition, Flags};
-use crate::spec::{Spec, word};
+use crate::spec::{Spec, option_value};
 use quorate_core::Duration;
 use quorate_core::membership::{LeaseTerms, OnClose};
 use quorate_journal::settings::{Length, Ppm};
@@ -95,7 +95,7 @@ impl ViewSettings {
     pub(crate) fn is_steady<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let terms = self.terms();
         let renewed = spec.round_trip().is_some_and(|answer| terms.keepalive + answer < terms.trusted_for());
-        renewed && spec.is_calm() && !self.is_replicated()
+        renewed && spec.is_fault_free() && !self.is_replicated()
     }
 
     pub(crate) fn validate(&self) -> Result<(), LabError> {
@@ -111,11 +111,16 @@ impl ViewSettings {
     pub(crate) fn flags(&self, flags: &mut Flags) {
         let defaults = Self::default();
         flags.switch(true, FlagPosition::Front, "views");
-        flags.unless(self.membership == defaults.membership, FlagPosition::Front, "membership", word(&self.membership));
+        flags.unless(
+            self.membership == defaults.membership,
+            FlagPosition::Front,
+            "membership",
+            option_value(&self.membership),
+        );
         flags.unless(self.lease == defaults.lease, FlagPosition::Front, "lease", self.lease);
         flags.unless(self.keepalive == defaults.keepalive, FlagPosition::Front, "keepalive", self.keepalive);
         flags.unless(self.drift_bound == defaults.drift_bound, FlagPosition::Front, "drift-bound", self.drift_bound);
-        flags.unless(self.on_close == defaults.on_close, FlagPosition::Front, "on-close", word(&self.on_close));
+        flags.unless(self.on_close == defaults.on_close, FlagPosition::Front, "on-close", option_value(&self.on_close));
     }
 }
 

@@ -235,8 +235,8 @@ impl<F: FamilyLab> LiveGroup<F> {
         Ok(())
     }
 
-    fn record_fault(&mut self, what: WorldEvent<'_>) -> Result<(), LiveError> {
-        self.world.as_mut().map_or(Ok(()), |world| world.record(what))
+    fn record_fault(&mut self, event: WorldEvent<'_>) -> Result<(), LiveError> {
+        self.world.as_mut().map_or(Ok(()), |world| world.record(event))
     }
 
     fn start(&mut self, node: NodeId) -> Result<(), LiveError> {

@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 pub(crate) enum InboundControl {
     Stop,
     View(View),
-    /// The peer is suspected to have crashed, or with `false` is trusted again.
+    /// The failure detector suspects the peer (`true`), or trusts it again (`false`).
     Suspect(NodeId, bool),
 }
 
@@ -33,6 +33,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
+    /// Creates an inbox for at most this many batches and bytes, and its receiving side.
     pub(crate) fn new(batches: usize, bytes: usize) -> (Self, mpsc::Receiver<InboundBatch>) {
         let (batches, receiver) = mpsc::channel(batches.max(1));
         let capacity_bytes = u32::try_from(bytes).unwrap_or(u32::MAX).max(1);
@@ -40,8 +41,8 @@ impl Inbox {
         (Self { batches, free_bytes, capacity_bytes }, receiver)
     }
 
-    /// Queues a batch for the node. While the queue is full this waits, and nothing is read from
-    /// the peer. Returns `false` if the node has ended.
+    /// Queues a batch for the node. Waits while the queue is full; meanwhile the caller reads
+    /// nothing from the peer. Returns `false` if the node has stopped.
     pub(crate) async fn deliver(
         &self,
         link: &Arc<LinkHandle>,
@@ -49,7 +50,7 @@ impl Inbox {
         incarnation: Incarnation,
         body: Bytes,
     ) -> bool {
-        // A batch larger than the whole inbox takes all of it.
+        // A batch larger than the inbox reserves the whole inbox.
         let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX).min(self.capacity_bytes);
         let Some(reserved) = self.reserve_bytes(link, bytes).await else { return false };
         let permit = match self.batches.try_reserve() {

@@ -9,13 +9,13 @@ const MAX_LINES: u64 = 10;
 /// Length of the interval in which lines are counted.
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 
-/// How much a line matters. Each severity has a window of its own, so a flood of harmless lines
-/// hides no other line.
+/// The severity of a line. Each severity has its own window, so that a flood of informational lines
+/// does not suppress warnings and errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
-    /// Nothing unusual on a network.
+    /// Expected on any network, such as a dropped connection.
     Info,
-    /// An operator should look into it at some time.
+    /// An operator should investigate, but not urgently.
     Warning,
     /// The node could not keep a guarantee.
     Error,
@@ -28,14 +28,14 @@ pub(crate) struct RateLimitedLog([Mutex<Window>; 3]);
 
 #[derive(Debug)]
 struct Window {
-    began: Instant,
+    started_at: Instant,
     lines: u64,
     suppressed: u64,
 }
 
 impl RateLimitedLog {
     pub(crate) fn new() -> Self {
-        Self([(); 3].map(|()| Mutex::new(Window { began: Instant::now(), lines: 0, suppressed: 0 })))
+        Self([(); 3].map(|()| Mutex::new(Window { started_at: Instant::now(), lines: 0, suppressed: 0 })))
     }
 
     /// Writes a warning, unless the window is full.
@@ -75,14 +75,15 @@ impl RateLimitedLog {
 }
 
 impl Window {
+    /// Starts a new window if this one has ended, and logs how many lines it suppressed.
     fn roll_over(&mut self, severity: Severity) {
-        if self.began.elapsed() < WINDOW {
+        if self.started_at.elapsed() < WINDOW {
             return;
         }
         if self.suppressed > 0 {
             emit(severity, format_args!("Suppressed {} more lines about connections.", self.suppressed));
         }
-        *self = Self { began: Instant::now(), lines: 0, suppressed: 0 };
+        *self = Self { started_at: Instant::now(), lines: 0, suppressed: 0 };
     }
 }
 

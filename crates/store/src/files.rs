@@ -12,11 +12,11 @@ pub trait FileSystem {
     /// A held lock. It is released on drop, and also when the process ends or crashes.
     type Lock;
 
-    /// Returns the names of all entries of a folder, in no order.
+    /// Returns the names of all entries of a folder, in no particular order.
     fn list(&self, folder: &Path) -> io::Result<Vec<String>>;
-    /// Creates a folder and its parents, durably. Succeeds if it exists.
+    /// Creates a folder and its parents durably. Succeeds if the folder already exists.
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
-    /// Makes changes to the names in a folder durable.
+    /// Makes created, renamed and removed entries of a folder durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     /// Returns the whole content of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
@@ -35,7 +35,7 @@ pub trait FileSystem {
 
 /// A file open for writing.
 pub trait StoreFile {
-    /// Writes all bytes at this offset. If it fails, any part of them may have been written.
+    /// Writes all bytes at this offset. After an error, any part of them may have been written.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Shortens the file to this length.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
@@ -120,7 +120,8 @@ impl StoreFile for File {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        // This also makes the length durable, because the data cannot be read without it.
+        // `sync_data` also makes a changed length durable, because the data cannot be read without
+        // it.
         self.sync_data()
     }
 }

@@ -9,8 +9,8 @@ use crate::picture::{self, CommandIo, Picture, PictureObserver};
 use crate::{Verdict, interrupt, progress};
 use anyhow::{bail, ensure};
 use quorate_demos::bank;
-use quorate_demos::bank::Count;
 use quorate_demos::bank::NO_LOCK;
+use quorate_demos::bank::SeedTotals;
 use quorate_demos::bank::Statement;
 use quorate_demos::bank::Terms;
 use quorate_lab::FamilyTypes;
@@ -34,7 +34,7 @@ struct Row {
 /// Outcome of the runs with one lock.
 enum Outcome {
     Once(Statement),
-    Many(Count),
+    Many(SeedTotals),
     /// The algorithm has no group of the requested size. The text describes the possible sizes.
     NoGroup(&'static str),
 }
@@ -44,7 +44,7 @@ impl Row {
     fn first_wrong_seed(&self) -> Option<u64> {
         match &self.result {
             Outcome::Once(statement) => (!statement.is_right()).then_some(self.spec.seed),
-            Outcome::Many(count) => count.first_wrong,
+            Outcome::Many(totals) => totals.first_wrong,
             Outcome::NoGroup(_) => None,
         }
     }
@@ -82,7 +82,7 @@ impl BankReport<'_> {
 
     fn is_complete(&self) -> bool {
         self.rows.iter().all(|row| match &row.result {
-            Outcome::Many(count) => count.seeds == self.args.seeds,
+            Outcome::Many(totals) => totals.seeds == self.args.seeds,
             Outcome::Once(_) | Outcome::NoGroup(_) => true,
         })
     }
@@ -202,7 +202,7 @@ fn run_locks(
         let result = match (entry.facts.fits)(spec.nodes) {
             Err(sizes) if locks.len() > 1 => Outcome::NoGroup(sizes),
             Err(_) | Ok(()) if args.seeds == 1 => Outcome::Once(bank::run(&spec, terms)?),
-            Err(_) | Ok(()) => Outcome::Many(bank::count(&spec, terms, args.seeds, || {
+            Err(_) | Ok(()) => Outcome::Many(bank::run_seeds(&spec, terms, args.seeds, || {
                 bar.inc(1);
                 !interrupt::was_requested()
             })?),

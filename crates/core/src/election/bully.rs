@@ -1,9 +1,9 @@
 //! The bully algorithm (Garcia-Molina 1982).
 //!
 //! Every node knows the rank of every node and an upper bound on the time until an answer. A node
-//! that misses the leader asks all nodes of higher rank. If none of them answers in time, they are
-//! dead and the node has won. If one answers, it takes over and does the same. So the highest live
-//! node wins, and a node that restarts takes the lead from a lower one.
+//! that suspects the leader asks all nodes of higher rank. If none of them answers in time, they
+//! are dead and the node has won. If one answers, it takes over and does the same. So the highest
+//! live node wins, and a node that restarts replaces a leader of lower rank.
 //!
 //! ```text
 //! BU-1   the client campaigns, or the
@@ -52,10 +52,10 @@
 //! some, so it asks before it starts an election (BU-9). It asks late enough: a lower node that
 //! does not know of the restart declares at most T after it, all nodes that receive this
 //! declaration have it after 2T, and the saves take one more T. The nodes that were up then and the
-//! nodes that answer share a node, since both are more than half. The last messages of a suspect
-//! may include a result. So no node declares before they must have arrived (BU-1), and no node
-//! follows them (BU-8). The paper's nodes stop working during an election; these nodes report to
-//! their clients that there is no leader.
+//! nodes that answer are both more than half of the group, so they have a node in common. The last
+//! messages of a suspect may include a result. So no node declares before they must have arrived
+//! (BU-1), and no node follows them (BU-8). The paper's nodes stop working during an election;
+//! these nodes report to their clients that there is no leader.
 
 mod facts;
 mod message;
@@ -82,10 +82,10 @@ pub struct Bully {
     phase: Phase,
     /// The largest epoch known, whether or not its result is known.
     largest_known: Epoch,
-    /// The largest epoch of an election that this incarnation reported to its client.
-    begun: Epoch,
+    /// The epoch of the last election that this incarnation announced to its client.
+    last_begun: Epoch,
     /// The epoch of the last result reported to the client; after a restart, at least that epoch.
-    result: Epoch,
+    last_result: Epoch,
     /// The suspected nodes, each with the instant from which no message of it can still be in
     /// flight. `None` for nodes that were down at start-up.
     suspects: BTreeMap<NodeId, Option<Time>>,
@@ -97,7 +97,8 @@ struct Config {
     group: Group,
     higher: Group,
     lower: Group,
-    courtesy: BullyOptions,
+    options: BullyOptions,
+    /// The nodes that are down at start-up.
     absent: Group,
     /// Maximum time until the receiver of a message has processed it.
     hop: Duration,
@@ -105,8 +106,8 @@ struct Config {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election in progress. The leader is known if this node learnt a result.
-    Rest { leader: Option<NodeId> },
+    /// No election in progress. The leader is known if this node learned a result.
+    Idle { leader: Option<NodeId> },
     /// The node asked all higher nodes, and none has answered yet.
     Asking,
     /// A higher node is alive and must declare a result.
@@ -120,7 +121,7 @@ enum Phase {
 impl Phase {
     const fn timer(self) -> Option<Timer> {
         match self {
-            Self::Rest { .. } => None,
+            Self::Idle { .. } => None,
             Self::Asking => Some(Timer::Answers),
             Self::Waiting => Some(Timer::Result),
             Self::Returning => Some(Timer::Quiet),
@@ -129,14 +130,14 @@ impl Phase {
     }
 }
 
-/// Time for a question and its answer, in hops.
-const ANSWER: u64 = 2;
-/// Time until messages sent by nodes that did not know of a restart have arrived, in hops: two for
-/// the messages, one for the saves.
-const QUIET: u64 = 3;
-/// Time from an answer to the result, in hops. The answering node may itself have just restarted,
-/// and then asks before it declares.
-const RESULT: u64 = QUIET + 2 * ANSWER + 3;
+/// Time for a question and its answer, in units of [`Config::hop`].
+const ANSWER_HOPS: u64 = 2;
+/// Time until messages sent by nodes that did not know of a restart have arrived: two hops for the
+/// messages, one for the saves.
+const QUIET_HOPS: u64 = 3;
+/// Time from an answer to the result. The answering node may itself have just restarted, and then
+/// it asks for epochs before it declares.
+const RESULT_HOPS: u64 = QUIET_HOPS + 2 * ANSWER_HOPS + 3;
 /// Maximum number of inputs from each other node that may precede an input in a node's queue.
 const BACKLOG: u64 = 4;
 
@@ -154,7 +155,7 @@ impl Protocol for Bully {
             Input::Command(Command::Resign) => self.resign(out),
             Input::Message { from, message } => self.receive(from, message, out),
             Input::Timer(Timer::Answers) => self.declare(out),
-            Input::Timer(Timer::Result) => self.miss_result(out),
+            Input::Timer(Timer::Result) => self.result_timed_out(out),
             Input::Timer(Timer::Quiet) => self.inquire(out),
             Input::Timer(Timer::Reports) => self.end_inquiry(out),
             Input::Suspect(node) => self.suspect(node, now, out),
@@ -175,22 +176,22 @@ impl Bully {
             group: plan.group.clone(),
             higher: others().filter(|node| plan.ranking.rank_of(*node) > rank).collect(),
             lower: others().filter(|node| plan.ranking.rank_of(*node) < rank).collect(),
-            courtesy: plan.bully,
+            options: plan.bully,
             absent: plan.absent.clone(),
             hop: plan.bounds.message + plan.bounds.processing.times(BACKLOG * plan.group.len() as u64),
         };
         Self {
             config: Fixed::new(config),
-            phase: Phase::Rest { leader: None },
+            phase: Phase::Idle { leader: None },
             largest_known: Epoch::default(),
-            begun: Epoch::default(),
-            result: Epoch::default(),
+            last_begun: Epoch::default(),
+            last_result: Epoch::default(),
             suspects: BTreeMap::new(),
         }
     }
 
     fn boot(&mut self, epoch: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
-        (self.largest_known, self.result) = (epoch, epoch);
+        (self.largest_known, self.last_result) = (epoch, epoch);
         if incarnation == Incarnation::FIRST {
             self.suspects = self.config.absent.others(self.config.me).map(|node| (node, None)).collect();
         } else {
@@ -200,7 +201,7 @@ impl Bully {
 
     fn campaign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         match self.phase {
-            Phase::Rest { .. } => self.start_election(now, out),
+            Phase::Idle { .. } => self.start_election(now, out),
             Phase::Asking | Phase::Waiting | Phase::Returning | Phase::Inquiring => {
                 out.emit(Event::Refused(Refusal::AlreadyRunning));
             }
@@ -208,53 +209,54 @@ impl Bully {
     }
 
     fn resign(&self, out: &mut Effects<'_, Self>) {
-        let leads = self.phase == Phase::Rest { leader: Some(self.config.me) };
+        let leads = self.phase == Phase::Idle { leader: Some(self.config.me) };
         out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
     /// BU-1. If the only higher node is dead, there is no node to ask. But a result that it
     /// declared may still be in flight, and this node must not use the same epoch.
     fn start_election(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        let only = if self.config.higher.len() == 1 { self.config.higher.first() } else { None };
-        let Some((dead, silent)) = only.and_then(|only| self.suspects.get_key_value(&only)) else {
-            return self.begin("BU-1", out);
+        let only_higher = if self.config.higher.len() == 1 { self.config.higher.first() } else { None };
+        let Some((dead, silent_from)) = only_higher.and_then(|node| self.suspects.get_key_value(&node)) else {
+            return self.ask_higher("BU-1", out);
         };
-        let rest = silent.map_or(Duration::ZERO, |silent| silent.since(now));
+        let delay = silent_from.map_or(Duration::ZERO, |instant| instant.since(now));
         out.note("BU-1", format_args!("{dead} alone ranks higher, and is dead"));
         self.begin_epoch(out);
         self.phase = Phase::Asking;
-        if rest == Duration::ZERO {
+        if delay == Duration::ZERO {
             self.declare(out);
         } else {
-            out.set_timer(Timer::Answers, Span::exactly(rest));
+            out.set_timer(Timer::Answers, Span::exactly(delay));
         }
     }
 
-    fn begin(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
-        let Config { higher, lower, courtesy, .. } = &*self.config.clone();
+    /// Starts an election, and asks all higher nodes. Declares at once if there are none.
+    fn ask_higher(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
+        let Config { higher, lower, options, .. } = &*self.config.clone();
         self.begin_epoch(out);
         if higher.is_empty() {
             return self.declare(out);
         }
-        if courtesy.tell_lower && !lower.is_empty() {
+        if options.tell_lower && !lower.is_empty() {
             out.multicast_ahead(lower, self.message(Kind::Begun));
         }
         out.note(rule, format_args!("asks {higher}"));
         out.multicast_ahead(higher, self.message(Kind::Election));
-        self.enter(Phase::Asking, ANSWER, out);
+        self.enter(Phase::Asking, ANSWER_HOPS, out);
     }
 
-    /// Reports that there is no leader. The next result will have a later epoch.
+    /// Reports to the client that an election has begun, so that there is no leader.
     fn begin_epoch(&mut self, out: &mut Effects<'_, Self>) {
-        self.begun = self.next();
-        out.emit(Event::Began { epoch: self.begun });
+        self.last_begun = self.next_epoch();
+        out.emit(Event::Began { epoch: self.last_begun });
     }
 
-    fn receive(&mut self, from: NodeId, Message { kind: word, epoch }: Message, out: &mut Effects<'_, Self>) {
+    fn receive(&mut self, from: NodeId, Message { kind, epoch }: Message, out: &mut Effects<'_, Self>) {
         if from == self.config.me || !self.config.group.contains(from) || epoch > Epoch::MAX {
             return;
         }
-        match word {
+        match kind {
             Kind::Election => self.answer(from, epoch, out),
             Kind::Answer => self.learn(epoch, out),
             Kind::Coordinator => return self.receive_result(from, epoch, out),
@@ -263,7 +265,7 @@ impl Bully {
             Kind::Inquiry => self.answer_inquiry(from, epoch, out),
             Kind::Report => self.receive_report(epoch, out),
         }
-        self.note_alive(from, out);
+        self.record_alive(from, out);
     }
 
     /// BU-2. A node that asks with an epoch before the last result will receive that result anyway.
@@ -275,10 +277,10 @@ impl Bully {
         self.learn(epoch, out);
         out.send_ahead(from, self.message(Kind::Answer));
         match self.phase {
-            Phase::Rest { leader: Some(leader) } if epoch < self.result => {
+            Phase::Idle { leader: Some(leader) } if epoch < self.last_result => {
                 out.note("BU-2", format_args!("answers {from}, which will learn that {leader} leads"));
             }
-            Phase::Rest { .. } => self.begin("BU-2", out),
+            Phase::Idle { .. } => self.ask_higher("BU-2", out),
             Phase::Asking | Phase::Waiting | Phase::Returning | Phase::Inquiring => {
                 out.note("BU-2", format_args!("answers {from}"));
             }
@@ -287,9 +289,9 @@ impl Bully {
 
     /// BU-3.
     fn declare(&mut self, out: &mut Effects<'_, Self>) {
-        let Config { me, group, lower, courtesy, .. } = &*self.config.clone();
-        let receivers = if courtesy.broadcast { group } else { lower };
-        let epoch = self.next();
+        let Config { me, group, lower, options, .. } = &*self.config.clone();
+        let receivers = if options.broadcast { group } else { lower };
+        let epoch = self.next_epoch();
         self.learn(epoch, out);
         out.note("BU-3", format_args!("declares itself leader in epoch {epoch}"));
         if receivers.others(*me).next().is_some() {
@@ -298,33 +300,34 @@ impl Bully {
         self.conclude(*me, epoch, out);
     }
 
-    /// BU-4. Any message from a higher node shows that it was alive when it sent the message.
-    fn note_alive(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
+    /// BU-4. Stops asking once a higher node is known to be alive: any message from it shows that
+    /// it was alive when it sent the message.
+    fn record_alive(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         if self.phase == Phase::Asking && self.config.higher.contains(from) {
             out.note("BU-4", format_args!("{from} is alive and ranks higher: waits for its result"));
             out.cancel_timer(Timer::Answers);
-            self.enter(Phase::Waiting, RESULT, out);
+            self.enter(Phase::Waiting, RESULT_HOPS, out);
         }
     }
 
     /// BU-4.
-    fn miss_result(&mut self, out: &mut Effects<'_, Self>) {
-        self.begin("BU-4", out);
+    fn result_timed_out(&mut self, out: &mut Effects<'_, Self>) {
+        self.ask_higher("BU-4", out);
     }
 
     fn receive_result(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         if self.config.lower.contains(from) {
             self.take_over(from, epoch, out);
         } else if epoch < self.largest_known {
-            self.correct(from, epoch, out);
+            self.reject_outdated(from, epoch, out);
         } else if self.suspects.contains_key(&from) {
             self.receive_result_of_suspect(from, epoch, out);
-        } else if epoch > self.result && epoch >= self.begun {
+        } else if epoch > self.last_result && epoch >= self.last_begun {
             self.follow(from, epoch, out);
         } else {
-            // An election of a later epoch is in progress here, because other nodes knew this
-            // result first.
-            self.note_alive(from, out);
+            // This node has begun an election of a later epoch, because it learned of this epoch
+            // from other nodes before the result arrived.
+            self.record_alive(from, out);
         }
     }
 
@@ -338,33 +341,34 @@ impl Bully {
         self.conclude(leader, epoch, out);
     }
 
-    /// BU-6. An epoch older than the result here was declared earlier, and its sender has been
-    /// notified.
+    /// BU-6. Ignores an epoch that is not newer than the last result: it was declared earlier, and
+    /// its sender has been notified of the newer result.
     fn take_over(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        let is_new = epoch > self.result;
+        let is_new = epoch > self.last_result;
         self.learn(epoch, out);
-        if is_new && matches!(self.phase, Phase::Rest { .. }) {
+        if is_new && matches!(self.phase, Phase::Idle { .. }) {
             out.note("BU-6", format_args!("takes over from {from}, which ranks lower"));
-            self.begin("BU-6", out);
+            self.ask_higher("BU-6", out);
         }
     }
 
     /// BU-7.
-    fn correct(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
+    fn reject_outdated(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         out.note(
             "BU-7",
             format_args!("does not follow {from} in epoch {epoch}: there was {} already", self.largest_known),
         );
         out.send_ahead(from, self.message(Kind::Report));
-        self.note_alive(from, out);
+        self.record_alive(from, out);
     }
 
-    /// BU-7. The node asks again, because a higher node may have restarted by now.
+    /// BU-7. A leader of an outdated epoch starts a new election. It does not simply declare again,
+    /// because a higher node may have restarted by now.
     fn receive_report(&mut self, epoch: Epoch, out: &mut Effects<'_, Self>) {
         self.learn(epoch, out);
-        if self.leads() && self.largest_known > self.result {
-            out.note("BU-7", format_args!("leads in epoch {}, but there was {epoch} already", self.result));
-            self.begin("BU-7", out);
+        if self.leads() && self.largest_known > self.last_result {
+            out.note("BU-7", format_args!("leads in epoch {}, but there was {epoch} already", self.last_result));
+            self.ask_higher("BU-7", out);
         }
     }
 
@@ -372,8 +376,8 @@ impl Bully {
     fn receive_result_of_suspect(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         self.learn(epoch, out);
         out.note("BU-8", format_args!("does not follow {from}, which is dead"));
-        if matches!(self.phase, Phase::Rest { .. }) {
-            self.begin("BU-8", out);
+        if matches!(self.phase, Phase::Idle { .. }) {
+            self.ask_higher("BU-8", out);
         }
     }
 
@@ -383,14 +387,14 @@ impl Bully {
             return;
         }
         self.suspects.insert(node, Some(now + self.config.hop));
-        if self.phase == (Phase::Rest { leader: Some(node) }) {
+        if self.phase == (Phase::Idle { leader: Some(node) }) {
             self.start_election(now, out);
         }
     }
 
     fn trust(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         self.suspects.remove(&node);
-        self.note_alive(node, out);
+        self.record_alive(node, out);
     }
 
     /// BU-9. A lower node that asked this one while it was down may still declare, until the hello
@@ -402,7 +406,7 @@ impl Bully {
         }
         out.note("BU-9", format_args!("has restarted: says hello"));
         out.multicast_ahead(&self.config.group, self.message(Kind::Hello));
-        self.enter(Phase::Returning, QUIET, out);
+        self.enter(Phase::Returning, QUIET_HOPS, out);
     }
 
     /// BU-9.
@@ -415,7 +419,7 @@ impl Bully {
     fn inquire(&mut self, out: &mut Effects<'_, Self>) {
         out.note("BU-9", format_args!("asks all nodes for the largest epoch; knows {}", self.largest_known));
         out.multicast_ahead(&self.config.group, self.message(Kind::Inquiry));
-        self.enter(Phase::Inquiring, ANSWER, out);
+        self.enter(Phase::Inquiring, ANSWER_HOPS, out);
     }
 
     /// BU-9.
@@ -426,28 +430,28 @@ impl Bully {
 
     /// BU-9.
     fn end_inquiry(&mut self, out: &mut Effects<'_, Self>) {
-        self.begin("BU-9", out);
+        self.ask_higher("BU-9", out);
     }
 
     /// BU-10.
     fn receive_begun(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        let has_ended = epoch < self.result;
+        let has_ended = epoch < self.last_result;
         self.learn(epoch, out);
-        if self.config.higher.contains(from) && !has_ended && matches!(self.phase, Phase::Rest { .. }) {
+        if self.config.higher.contains(from) && !has_ended && matches!(self.phase, Phase::Idle { .. }) {
             out.note("BU-10", format_args!("forgets the leader: {from} has started an election"));
             self.begin_epoch(out);
-            self.enter(Phase::Waiting, RESULT, out);
+            self.enter(Phase::Waiting, RESULT_HOPS, out);
         }
     }
 
     fn conclude(&mut self, leader: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        self.phase = Phase::Rest { leader: Some(leader) };
-        self.result = epoch;
+        self.phase = Phase::Idle { leader: Some(leader) };
+        self.last_result = epoch;
         out.emit(Event::elected(leader, epoch));
     }
 
-    /// An epoch must be saved before its result is sent to any node. To have learnt of an epoch is
-    /// no promise, so other sends do not wait for the save.
+    /// Records and saves an epoch that is larger than all known ones. Only a result must wait until
+    /// its epoch is durable; other messages promise nothing and are sent without waiting.
     fn learn(&mut self, epoch: Epoch, out: &mut Effects<'_, Self>) {
         if epoch > self.largest_known {
             self.largest_known = epoch;
@@ -462,15 +466,15 @@ impl Bully {
         }
     }
 
-    fn message(&self, word: Kind) -> Message {
-        Message { kind: word, epoch: self.largest_known }
+    fn message(&self, kind: Kind) -> Message {
+        Message { kind, epoch: self.largest_known }
     }
 
-    const fn next(&self) -> Epoch {
+    const fn next_epoch(&self) -> Epoch {
         Epoch(self.largest_known.0.saturating_add(1))
     }
 
     fn leads(&self) -> bool {
-        self.phase == Phase::Rest { leader: Some(self.config.me) }
+        self.phase == Phase::Idle { leader: Some(self.config.me) }
     }
 }

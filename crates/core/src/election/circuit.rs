@@ -306,7 +306,7 @@ impl<C: Contest> Circuit<C> {
         if !self.plan.group.contains(from) || !self.is_valid(&run) {
             return out.note("CI-3", format_args!("ignores an invalid message of {from}"));
         }
-        self.note_alive(from);
+        self.record_alive(from);
         if let Some(number) = number {
             out.send(from, Envelope { run: run.clone(), number: None, body: Body::Received(number) });
         }

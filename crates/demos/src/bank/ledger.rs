@@ -8,6 +8,7 @@ use quorate_lab::mutex::run::{Change, change};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
+/// One access of a teller to the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Posting {
     #[serde(rename = "time_ns", serialize_with = "nanos")]
@@ -57,6 +58,7 @@ impl Ledger {
         self.balance
     }
 
+    /// Returns the number of deposits that tellers completed.
     pub const fn made(&self) -> u64 {
         self.version
     }

@@ -131,19 +131,23 @@ pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, late
     Spec { nodes, seed, latency, settings, ..Spec::new(lock) }
 }
 
+/// The account at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
     #[serde(rename = "final")]
     pub balance: u64,
+    /// The balance if all tellers deposit and no deposit is lost.
     pub expected: u64,
+    /// Number of deposits that tellers completed.
     pub made: u64,
+    /// Amount of money that was deposited but overwritten.
     pub lost: u64,
     pub ending: Ending,
     pub history: Vec<Posting>,
 }
 
 impl Statement {
-    fn of(terms: &Terms, ending: Ending, ledger: Ledger) -> Self {
+    fn new(terms: &Terms, ending: Ending, ledger: Ledger) -> Self {
         let (balance, made) = (ledger.balance(), ledger.made());
         // Each write adds one deposit to a balance that was read before, so the balance is at most
         // the sum of all deposits.
@@ -159,10 +163,10 @@ impl Statement {
 
 pub fn run(spec: &Spec<Mutex>, terms: &Terms) -> Result<Statement, LabError> {
     spec.validate()?;
-    Ok(state(spec, terms))
+    Ok(statement_of_run(spec, terms))
 }
 
-/// Runs it once, writes the journal and passes the run to one more observer.
+/// Runs the experiment once, writes its journal, and passes the run to another observer as well.
 pub fn run_before<O>(
     spec: &Spec<Mutex>,
     terms: &Terms,
@@ -173,45 +177,52 @@ where
     O: Observer<quorate_core::mutex::Command, quorate_core::mutex::Event>,
 {
     let (outcome, (ledger, observer)) = run_with(spec, journal, (Ledger::new(terms), observer))?;
-    Ok((Statement::of(terms, outcome.ending, ledger), observer))
+    Ok((Statement::new(terms, outcome.ending, ledger), observer))
 }
 
-fn state(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
-    let played = simulate(spec, Ledger::new(terms));
-    Statement::of(terms, played.ending, played.observer)
+fn statement_of_run(spec: &Spec<Mutex>, terms: &Terms) -> Statement {
+    let run = simulate(spec, Ledger::new(terms));
+    Statement::new(terms, run.ending, run.observer)
 }
 
+/// Totals over the runs of several seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Count {
+pub struct SeedTotals {
+    /// Number of seeds that were run.
     pub seeds: u64,
+    /// Number of runs with the expected balance.
     pub right: u64,
+    /// Number of runs that lost money.
     pub losing: u64,
+    /// Largest amount that one run lost.
     pub most_lost: u64,
+    /// The first seed whose run did not end with the expected balance.
     pub first_wrong: Option<u64>,
 }
 
-/// Runs `seeds` seeds, starting with that of the experiment, as long as `goes_on` returns true.
-pub fn count(
+/// Runs `seeds` seeds, starting with that of the experiment, as long as `should_continue` returns
+/// true.
+pub fn run_seeds(
     spec: &Spec<Mutex>,
     terms: &Terms,
     seeds: u64,
-    mut goes_on: impl FnMut() -> bool,
-) -> Result<Count, LabError> {
+    mut should_continue: impl FnMut() -> bool,
+) -> Result<SeedTotals, LabError> {
     spec.validate()?;
-    let mut count = Count::default();
+    let mut totals = SeedTotals::default();
     let mut spec = spec.clone();
-    while count.seeds < seeds && goes_on() {
-        let statement = state(&spec, terms);
-        count.seeds += 1;
-        count.right += u64::from(statement.is_right());
-        count.losing += u64::from(statement.lost > 0);
-        count.most_lost = count.most_lost.max(statement.lost);
+    while totals.seeds < seeds && should_continue() {
+        let statement = statement_of_run(&spec, terms);
+        totals.seeds += 1;
+        totals.right += u64::from(statement.is_right());
+        totals.losing += u64::from(statement.lost > 0);
+        totals.most_lost = totals.most_lost.max(statement.lost);
         if !statement.is_right() {
-            count.first_wrong.get_or_insert(spec.seed);
+            totals.first_wrong.get_or_insert(spec.seed);
         }
         spec.seed = spec.seed.wrapping_add(1);
     }
-    Ok(count)
+    Ok(totals)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 //! overwritten.
 
 use super::{
-    Act, BankError, Count, LATENCY, NO_LOCK, Statement, Terms, count, group_size, locks, run, run_before, spec,
+    Act, BankError, LATENCY, NO_LOCK, SeedTotals, Statement, Terms, group_size, locks, run, run_before, run_seeds, spec,
 };
 use quorate_journal::workload::Ending;
 use quorate_lab::mutex::{Mutex, MutexError};
@@ -43,7 +43,7 @@ fn without_a_lock_the_usual_seed_loses_a_deposit() {
 /// Most seeds lose money, and some do not: this makes the bug hard to find.
 #[test]
 fn without_a_lock_it_depends_on_the_seed() {
-    let count = count(&under(&example(), NO_LOCK, 1), &example(), 400, || true).expect("a count");
+    let count = run_seeds(&under(&example(), NO_LOCK, 1), &example(), 400, || true).expect("a count");
     assert_eq!((count.seeds, count.right + count.losing, count.most_lost), (400, 400, 10_000));
     assert!((200..380).contains(&count.losing), "{count:?}");
     assert_eq!(count.first_wrong, Some(1));
@@ -56,7 +56,7 @@ fn under_every_lock_every_deposit_is_there() {
         for lock in locks() {
             let (name, nodes) = (lock.facts.profile.name, group_size(&terms, lock, None).expect("a size"));
             let spec = spec(&terms, lock.into(), nodes, 1, LATENCY);
-            let count = count(&spec, &terms, 100, || true).expect("a count");
+            let count = run_seeds(&spec, &terms, 100, || true).expect("a count");
             assert_eq!((count.right, count.losing), (100, 0), "{name} with {tellers} tellers: {count:?}");
         }
     }
@@ -78,7 +78,7 @@ fn money_is_lost_exactly_when_exclusion_is_violated() {
                 Err(LabError::Mutex(MutexError::NoSuchGroup { .. })) => break,
                 Err(error) => panic!("{error}"),
             };
-            let statement = Statement::of(&terms, outcome.ending, ledger);
+            let statement = Statement::new(&terms, outcome.ending, ledger);
             let exclusion = outcome.verdicts.iter().find(|verdict| verdict.name == "exclusion").expect("exclusion");
             assert_eq!(
                 statement.lost > 0,
@@ -102,7 +102,7 @@ fn is_over(posting: &super::Posting) -> bool {
 #[test]
 fn deposits_that_were_never_made_are_no_loss_and_not_right() {
     let terms = example();
-    let wrong = count(&under(&terms, "toy-embrace", 1), &terms, 200, || true).expect("a count");
+    let wrong = run_seeds(&under(&terms, "toy-embrace", 1), &terms, 200, || true).expect("a count");
     assert_eq!(wrong.losing, 0);
     let seed = wrong.first_wrong.expect("a seed in which both wait for ever");
     let statement = state(&terms, "toy-embrace", seed);
@@ -136,12 +136,15 @@ fn invalid_settings_are_refused() {
 #[test]
 fn the_caller_may_stop_the_count() {
     let mut looks = 0;
-    let stopped = count(&under(&example(), NO_LOCK, 1), &example(), u64::MAX, || {
+    let stopped = run_seeds(&under(&example(), NO_LOCK, 1), &example(), u64::MAX, || {
         looks += 1;
         looks <= 5
     });
     assert_eq!(stopped.expect("a count").seeds, 5);
-    assert_eq!(count(&under(&example(), NO_LOCK, 1), &example(), 0, || true).expect("a count"), Count::default());
+    assert_eq!(
+        run_seeds(&under(&example(), NO_LOCK, 1), &example(), 0, || true).expect("a count"),
+        SeedTotals::default()
+    );
 }
 
 /// The journal equals that of `quorate sim` with the printed command, so it replays and can be

@@ -1,12 +1,15 @@
-//! The messages, timers and events of clock averaging, around those of the election.
+//! Messages, timers and events of clock averaging. They wrap those of the election that chooses the
+//! leader.
 
 use super::Shift;
 use quorate_core::election;
 use quorate_core::{Class, Describe, Epoch, Group, NodeId, PayloadId, Time};
 use std::fmt;
 
+/// Identifies one averaging of the clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Round {
+    /// The epoch of the leader that started the round.
     pub epoch: Epoch,
     /// The number of the round in its epoch, from 1.
     pub number: u64,
@@ -18,14 +21,23 @@ impl fmt::Display for Round {
     }
 }
 
-/// The messages between nodes; `M` are those of the election.
+/// A message between nodes; `M` is a message of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Message<M> {
     Election(M),
+    /// The leader asks a node for the reading of its clock.
     Poll(Round),
-    Clock { round: Round, shows: Time },
-    Adjust { round: Round, by: Shift },
+    /// The answer to a poll: the sender's clock shows this time.
+    Clock {
+        round: Round,
+        shows: Time,
+    },
+    /// The leader tells a node how far to move its clock.
+    Adjust {
+        round: Round,
+        by: Shift,
+    },
 }
 
 impl<M: Describe> Describe for Message<M> {
@@ -75,13 +87,16 @@ impl<M> Message<M> {
     }
 }
 
-/// The timers of a node; `T` are those of the election.
+/// A timer of a node; `T` is a timer of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer<T> {
     Election(T),
+    /// The leader starts the next round.
     Round,
+    /// The leader stops waiting for answers to its poll.
     Answers,
+    /// The node has received no poll for too long, and suspects the leader.
     Leader,
 }
 
@@ -92,8 +107,8 @@ pub enum Event {
     Election(election::Event),
     /// The node has moved its clock.
     Adjusted { by: Shift },
-    /// The leader has averaged the clocks. Clocks in `far` did not count, but are moved all the
-    /// same.
+    /// The leader has averaged the clocks of the nodes in `counted`. Clocks in `far` deviated too
+    /// much to count, but are adjusted too. Nodes in `silent` did not answer.
     Averaged { round: Round, counted: Group, far: Group, silent: Group },
 }
 

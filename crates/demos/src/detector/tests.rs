@@ -141,8 +141,8 @@ impl Timeline {
     }
 
     fn crashes(mut self, millis: i64, node: u32) -> Self {
-        let what = WorldEvent::Crashed { node: number(node), lost_writes: 0 };
-        self.0.observe(&Moment::World { time: at(millis), what });
+        let event = WorldEvent::Crashed { node: number(node), lost_writes: 0 };
+        self.0.observe(&Moment::World { time: at(millis), event });
         self
     }
 

@@ -125,7 +125,7 @@ impl VectorClocks {
     }
 
     fn receives(&mut self, node: NodeId, id: MessageId, wrapped: bool) {
-        self.input(node, ObservedInput::Message { id, kind: "", wrapped, life: Incarnation::FIRST });
+        self.input(node, ObservedInput::Message { id, kind: "", wrapped, incarnation: Incarnation::FIRST });
     }
 
     fn input(&mut self, node: NodeId, input: ObservedInput<'_, ()>) {
@@ -136,8 +136,8 @@ impl VectorClocks {
         self.observe(&Moment::Effect { time: Time::ZERO, node, effect });
     }
 
-    fn world_moment(&mut self, what: WorldEvent<'_>) {
-        self.observe(&Moment::World { time: Time::ZERO, what });
+    fn world_moment(&mut self, event: WorldEvent<'_>) {
+        self.observe(&Moment::World { time: Time::ZERO, event });
     }
 
     fn observe(&mut self, moment: &Moment<'_, (), ()>) {

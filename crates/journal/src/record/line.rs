@@ -23,8 +23,8 @@ pub(super) enum InputLine<B, S, C> {
         wrapped: bool,
         /// Written only in live journals, whose message ids count within one incarnation of the
         /// sender.
-        #[serde(default, skip_serializing_if = "is_first")]
-        life: Incarnation,
+        #[serde(default, rename = "life", skip_serializing_if = "is_first")]
+        incarnation: Incarnation,
     },
     Timer(B),
     Saved(u64),

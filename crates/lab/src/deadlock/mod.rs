@@ -20,7 +20,7 @@ use crate::error::LabError;
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::shrink::fewer;
-use crate::spec::{Spec, word};
+use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
 use quorate_core::{Duration, NodeId};
@@ -162,8 +162,13 @@ impl ScriptFamily for Deadlock {
         flags.unless(settings.resources == defaults.resources, FlagPosition::Front, "resources", settings.resources);
         flags.unless(is_scripted || settings.rounds == defaults.rounds, FlagPosition::Front, "asks", settings.rounds);
         flags.unless(settings.fan_out == defaults.fan_out, FlagPosition::Front, "fan-out", settings.fan_out);
-        flags.given(FlagPosition::Front, "waits-for", settings.asking.map(|asking| word(&asking)));
-        flags.unless(settings.taking == Taking::AnyOrder, FlagPosition::Front, "taking", word(&settings.taking));
+        flags.given(FlagPosition::Front, "waits-for", settings.asking.map(|asking| option_value(&asking)));
+        flags.unless(
+            settings.taking == Taking::AnyOrder,
+            FlagPosition::Front,
+            "taking",
+            option_value(&settings.taking),
+        );
         flags.unless(is_scripted || settings.share == defaults.share, FlagPosition::Front, "share", settings.share);
         flags.given(FlagPosition::Front, "victim", settings.victim);
         flags.unless(priorities.is_empty(), FlagPosition::Front, "priorities", priorities.join(","));

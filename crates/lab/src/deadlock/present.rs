@@ -40,7 +40,7 @@ impl PresentFamily for Deadlock {
                 | Event::Deadlock(_)
                 | Event::Refused(_) => None,
             },
-            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
+            Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 Some((*node, Role::Idle))
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,

@@ -85,7 +85,7 @@ pub(super) fn validate(spec: &Spec<Election>) -> Result<(), LabError> {
     let period = period(spec);
     match silence {
         Some(silence) if *detector == Detector::Heartbeat && silence.0 < period => {
-            Err(ElectionError::HastySilence { silence: *silence, period: Length(period) }.into())
+            Err(ElectionError::SilenceTooShort { silence: *silence, period: Length(period) }.into())
         }
         Some(_) | None => Ok(()),
     }

@@ -19,18 +19,18 @@ pub enum ElectionError {
     #[error("--starters must name a node that is up at the start; got {starters}.")]
     NoLiveStarter { starters: String },
     #[error("--order must name each of the {nodes} nodes once; got {order}. Write for example {}.", order_of(*nodes))]
-    NoSuchOrder { order: String, nodes: usize },
+    InvalidOrder { order: String, nodes: usize },
     #[error("--attribute must have one number for each of the {nodes} nodes; got {given} numbers.")]
-    NotEveryAttribute { given: usize, nodes: usize },
+    WrongAttributeCount { given: usize, nodes: usize },
     #[error("--id-bits must be between 1 and 64; got {bits}.")]
-    NoSuchIds { bits: u32 },
+    InvalidIdBits { bits: u32 },
     #[error("--reserved-bits must be at most {bits}, the bits of an id; got {reserved}. Use fewer, or more --id-bits.")]
     TooManyReserved { reserved: u32, bits: u32 },
     #[error(
         "--load-bound must be achievable: with {bits} id bits, more nodes than that share one id; got {load}. Use more --id-bits or \
          a larger bound."
     )]
-    NoSuchLoad { load: usize, bits: u32 },
+    UnachievableLoadBound { load: usize, bits: u32 },
     #[error("--starters must name nodes of the group; got node {node}, but {}.", existing_nodes(*nodes))]
     NoSuchStarter { node: NodeId, nodes: usize },
     #[error(
@@ -48,7 +48,7 @@ pub enum ElectionError {
         "--silence must be at least {period}, the interval between heartbeats; got {silence}. Use a longer --silence or a \
          shorter --heartbeat."
     )]
-    HastySilence { silence: Length, period: Length },
+    SilenceTooShort { silence: Length, period: Length },
 }
 
 fn order_of(nodes: usize) -> String {

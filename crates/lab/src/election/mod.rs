@@ -28,7 +28,7 @@ use crate::election::run::{
 use crate::error::LabError;
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
-use crate::spec::{Spec, word};
+use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
 use quorate_core::election::{
     Announce, BullyOptions, COMMANDS, Command, Event, LeaseTerms, Links, Model, Plan, Prefer, Repair, Ring, Shape,
@@ -163,13 +163,13 @@ impl RunFamily for Election {
         detector::validate(spec)?;
         let Settings { order, attribute, .. } = &spec.settings;
         if order.ring(spec.nodes, spec.seed).is_none() {
-            return Err(ElectionError::NoSuchOrder { order: order.to_string(), nodes: spec.nodes }.into());
+            return Err(ElectionError::InvalidOrder { order: order.to_string(), nodes: spec.nodes }.into());
         }
         regions::check(spec)?;
         if let Attribute::Given(given) = attribute
             && given.len() != spec.nodes
         {
-            return Err(ElectionError::NotEveryAttribute { given: given.len(), nodes: spec.nodes }.into());
+            return Err(ElectionError::WrongAttributeCount { given: given.len(), nodes: spec.nodes }.into());
         }
         let Starters::Named(named) = &spec.settings.starters else { return Ok(()) };
         match named.highest() {
@@ -222,7 +222,7 @@ impl RunFamily for Election {
         let nodes = spec.nodes as u64;
         let until = defaults.until.or(Some(faults_end + spec.typical().times(PATIENCE.max(ROUNDS * nodes))));
         let facts = spec.algorithm.facts;
-        let has_checks = facts.shape == Shape::Groups && spec.is_calm();
+        let has_checks = facts.shape == Shape::Groups && spec.is_fault_free();
         let is_restless = facts.leases || has_checks || spec.settings.detector.sends_heartbeats();
         let settle = if is_restless { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
         Limits { until, settle: spec.typical().times(settle) + detector::period(spec).times(BEATS), ..defaults }
@@ -265,12 +265,12 @@ impl ScriptFamily for Election {
         flags.unless(spec.is_scripted(), FlagPosition::Front, "starters", &own.starters);
         flags.unless(own.order == defaults.order, FlagPosition::Front, "order", &own.order);
         flags.unless(own.attribute == defaults.attribute, FlagPosition::Front, "attribute", &own.attribute);
-        flags.unless(own.prefer == defaults.prefer, FlagPosition::Front, "prefer", word(&own.prefer));
-        flags.unless(own.announce == defaults.announce, FlagPosition::Front, "announce", word(&own.announce));
-        flags.unless(own.repair == defaults.repair, FlagPosition::Front, "repair", word(&own.repair));
+        flags.unless(own.prefer == defaults.prefer, FlagPosition::Front, "prefer", option_value(&own.prefer));
+        flags.unless(own.announce == defaults.announce, FlagPosition::Front, "announce", option_value(&own.announce));
+        flags.unless(own.repair == defaults.repair, FlagPosition::Front, "repair", option_value(&own.repair));
         flags.switch(own.tell_lower, FlagPosition::Front, "tell-lower");
         flags.switch(own.broadcast, FlagPosition::Front, "broadcast");
-        flags.unless(own.detector == defaults.detector, FlagPosition::Front, "detector", word(&own.detector));
+        flags.unless(own.detector == defaults.detector, FlagPosition::Front, "detector", option_value(&own.detector));
         flags.given(FlagPosition::Times, "heartbeat", own.heartbeat);
         flags.given(FlagPosition::Times, "silence", own.silence);
         flags.given(FlagPosition::Times, "threshold", own.threshold);
@@ -392,7 +392,7 @@ pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
 
 /// Returns the nodes that are down at the start.
 pub fn absent(spec: &Spec<Election>) -> Group {
-    let at_once = spec.all_faults().filter(|timed| timed.at == Duration::ZERO);
+    let at_once = spec.explicit_faults().filter(|timed| timed.at == Duration::ZERO);
     let crashes = at_once.filter_map(|timed| match timed.fault {
         Fault::Crash { node, .. } => Some(node),
         _ => None,

@@ -28,14 +28,14 @@ pub(super) fn check(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
     let bits = id_bits.unwrap_or(DEFAULT_ID_BITS.0);
     if !(1..=MAX_ID_BITS).contains(&bits) {
-        return Err(ElectionError::NoSuchIds { bits }.into());
+        return Err(ElectionError::InvalidIdBits { bits }.into());
     }
     if let Some(reserved) = reserved_bits.filter(|reserved| *reserved > bits) {
         return Err(ElectionError::TooManyReserved { reserved, bits }.into());
     }
     match load_bound {
         Some(load) if bounded(spec, &Overlay::new(spec.nodes, spec.seed, bits, 0), *load).is_none() => {
-            Err(ElectionError::NoSuchLoad { load: *load, bits }.into())
+            Err(ElectionError::UnachievableLoadBound { load: *load, bits }.into())
         }
         Some(_) | None => Ok(()),
     }

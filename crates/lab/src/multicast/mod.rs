@@ -26,7 +26,7 @@ use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
 use crate::shrink::fewer;
-use crate::spec::{Spec, word};
+use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
 use quorate_core::membership::LeaseTerms;
 use quorate_core::multicast::{Command, Delivery, Event, GroupId, Payload, Plan, Sequencing, Window};
@@ -271,7 +271,7 @@ impl ScriptFamily for Multicast {
             is_scripted || settings.traffic == defaults.traffic,
             FlagPosition::Front,
             "traffic",
-            word(&settings.traffic),
+            option_value(&settings.traffic),
         );
         flags.unless(is_scripted || settings.senders.is_empty(), FlagPosition::Front, "senders", senders);
         flags.unless(settings.payload == defaults.payload, FlagPosition::Front, "payload", settings.payload);
@@ -286,10 +286,10 @@ impl ScriptFamily for Multicast {
             settings.sequencing == defaults.sequencing,
             FlagPosition::Front,
             "sequencing",
-            word(&settings.sequencing),
+            option_value(&settings.sequencing),
         );
         flags.unless(settings.window == defaults.window, FlagPosition::Front, "window", settings.window);
-        flags.unless(settings.medium == defaults.medium, FlagPosition::Front, "medium", word(&settings.medium));
+        flags.unless(settings.medium == defaults.medium, FlagPosition::Front, "medium", option_value(&settings.medium));
         flags.unless(groups.is_empty(), FlagPosition::Front, "groups", groups.join(" "));
         flags.unless(settings.leaves == defaults.leaves, FlagPosition::Front, "leaves", settings.leaves);
         flags.unless(settings.piece == defaults.piece, FlagPosition::Front, "piece", settings.piece);

@@ -34,7 +34,7 @@ impl PresentFamily for Multicast {
                 Event::Ready { .. } | Event::View { .. } => Some((*node, Role::Idle)),
                 Event::Sent { .. } | Event::Delivered { .. } | Event::Refused(_) => None,
             },
-            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
+            Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 Some((*node, Role::Idle))
             }
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,

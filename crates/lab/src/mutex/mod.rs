@@ -27,7 +27,7 @@ use crate::mutex::run::{
     Requests,
 };
 use crate::shrink::fewer;
-use crate::spec::{Spec, word};
+use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
 use crate::views::ViewError;
 use quorate_core::mutex::{COMMANDS, Case, Command, Event, Fairness, Links, Load, Model, Service, ServiceOrder};
@@ -222,7 +222,12 @@ impl ScriptFamily for Mutex {
             return flags;
         }
         flags.value(FlagPosition::Front, "entries", entries);
-        flags.unless(*workload == Settings::default().workload, FlagPosition::Front, "workload", word(workload));
+        flags.unless(
+            *workload == Settings::default().workload,
+            FlagPosition::Front,
+            "workload",
+            option_value(workload),
+        );
         flags.unless(requesters.is_empty(), FlagPosition::Front, "requesters", members);
         flags.given(FlagPosition::Times, "hold", *hold);
         flags.given(FlagPosition::Times, "think", *think);

@@ -24,7 +24,7 @@ use crate::error::{LabError, first_error};
 use crate::family::{JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::shrink::fewer;
-use crate::spec::{Spec, word};
+use crate::spec::{Spec, option_value};
 use clients::{Clients, Demand};
 use operator::OperatorSettings;
 use properties::{Expectations, Sometimes};
@@ -377,7 +377,7 @@ impl ScriptFamily for Replica {
         flags.unless(is_left_out, FlagPosition::Front, "operations", operations);
         flags.unless(*keys == defaults.keys, FlagPosition::Front, "keys", keys);
         flags.unless(*changes == defaults.changes, FlagPosition::Front, "changes", changes);
-        flags.unless(*reads == defaults.reads, FlagPosition::Front, "reads", word(reads));
+        flags.unless(*reads == defaults.reads, FlagPosition::Front, "reads", option_value(reads));
         flags.unless(*tick == defaults.tick, FlagPosition::Front, "tick", tick);
         flags.unless(
             *checkpoint_every == defaults.checkpoint_every,

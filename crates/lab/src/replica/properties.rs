@@ -464,9 +464,9 @@ impl Observer<Command, Event> for Properties {
             Moment::Input { node, input, .. } => self.record_input(*node, input),
             Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => self.record_event(*node, event),
             Moment::Effect { effect: ObservedEffect::Rule { rule: "RP-6", .. }, .. } => self.counts.leased += 1,
-            Moment::World { what: WorldEvent::Changed { text }, .. } => self.log_audit.record_clock_change(text),
+            Moment::World { event: WorldEvent::Changed { text }, .. } => self.log_audit.record_clock_change(text),
             Moment::Effect { node, effect: ObservedEffect::Save(_), .. } => self.set(*node, |state| state.saves += 1),
-            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
+            Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 self.record_crash(*node);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}

@@ -2,7 +2,7 @@
 
 use super::{MembershipService, ViewSettings};
 use crate::options::{OptionsError, first_given, one_of};
-use crate::spec::word;
+use crate::spec::option_value;
 use clap::Args;
 use quorate_core::membership::OnClose;
 use quorate_journal::settings::{Length, Ppm};
@@ -71,7 +71,7 @@ impl ViewArgs {
             return Ok(());
         };
         Err(OptionsError::no_effect(
-            &format!("membership {}", word(&oracle)),
+            &format!("membership {}", option_value(&oracle)),
             "between real processes, which keep their membership themselves in a replicated log",
         ))
     }

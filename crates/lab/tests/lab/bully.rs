@@ -1,4 +1,4 @@
-//! Tests of the bully algorithm by name: exact message counts, and thousands of seeds with crashes
+//! Simulated runs of the bully algorithm: exact message counts, and thousands of seeds with crashes
 //! and restarts.
 
 use crate::common::{assert_no_failure, election, fault_mixes, parsed, run_to_completion};

@@ -140,7 +140,7 @@ fn invalid_detector_settings_are_refused() {
     ));
     assert!(matches!(
         with(|settings| settings.silence = Some(parsed("49ms"))),
-        Err(LabError::Election(ElectionError::HastySilence { .. }))
+        Err(LabError::Election(ElectionError::SilenceTooShort { .. }))
     ));
     assert!(with(|settings| settings.silence = Some(parsed("50ms"))).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Tests of the invitation algorithm by name: costs, groups on both sides of a partition, and
+//! Simulated runs of the invitation algorithm: costs, groups on both sides of a partition, and
 //! thousands of seeds under faults.
 
 use crate::common::{assert_no_failure, election, fault_mixes, parsed, run, run_to_completion};

@@ -1,4 +1,4 @@
-//! Tests of experiments by name: expected message counts, sweeps under faults, checks, replays of
+//! Tests of the lab's experiments: expected message counts, sweeps under faults, checks, replays of
 //! journals.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -283,8 +283,9 @@ fn an_expired_entry_excludes_no_other_and_a_valid_one_does() {
 
 #[test]
 fn the_holders_clock_decides() {
-    let entered =
-        |drift| with_leases().drifts(0, drift).requests(0, 1).requests(0, 2).enters_until(0, 1, 1, 10).enters(11, 2, 2);
+    let entered = |drift| {
+        with_leases().changes_clock(0, drift).requests(0, 1).requests(0, 2).enters_until(0, 1, 1, 10).enters(11, 2, 2)
+    };
     assert!(violations(&entered("drift 1 by -200000ppm")).contains("node 2 entered while node 1 was inside"));
     assert_eq!(violations(&entered("drift 2 by -200000ppm").releases(12, 2)), "");
 }

@@ -1,12 +1,13 @@
-//! Hand-written runs of a critical section: requests, entries, releases, cancellations, crashes and
-//! messages.
+//! A builder for hand-written runs of mutual exclusion: requests, entries, releases, cancellations,
+//! crashes and messages.
 
 use crate::common::ms;
 use quorate_core::mutex::{Command, Event, Refusal};
 use quorate_core::{Class, Epoch, Fence, Incarnation, NodeId};
 use quorate_journal::moment::{MessageId, Moment, ObservedEffect, ObservedInput, Observer, Sent, WorldEvent};
 
-/// Sends moments in the middle of a run to an observer. Times are in milliseconds.
+/// Passes the moments of a hand-written run to an observer. Each method is one action of the node
+/// with this number, at a time in milliseconds. The run need not begin with the start of nodes.
 pub(crate) struct ScriptedRun<O> {
     pub(crate) observer: O,
     sent: u64,
@@ -60,9 +61,9 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
         self.effect(millis, number, ObservedEffect::Emit(&Event::Lost))
     }
 
-    /// Changes the rate of a node's clock.
-    pub(crate) fn drifts(mut self, millis: i64, fault: &str) -> Self {
-        self.observer.observe(&Moment::World { time: ms(millis), what: WorldEvent::Changed { text: fault } });
+    /// Applies a clock fault, in the syntax of `--fault`.
+    pub(crate) fn changes_clock(mut self, millis: i64, fault: &str) -> Self {
+        self.observer.observe(&Moment::World { time: ms(millis), event: WorldEvent::Changed { text: fault } });
         self
     }
 
@@ -91,12 +92,13 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
     }
 
     pub(crate) fn crashes(mut self, millis: i64, number: u32) -> Self {
-        let what = WorldEvent::Crashed { node: node(number), lost_writes: 0 };
-        self.observer.observe(&Moment::World { time: ms(millis), what });
+        let event = WorldEvent::Crashed { node: node(number), lost_writes: 0 };
+        self.observer.observe(&Moment::World { time: ms(millis), event });
         self
     }
 
-    /// Sends a message, so that the receiver depends on the sender.
+    /// Sends a message that arrives one millisecond later. What the receiver does from then on
+    /// causally depends on the sender.
     pub(crate) fn sends_to(mut self, millis: i64, from: u32, to: u32) -> Self {
         self.sent += 1;
         let id = MessageId { sender: node(from), number: self.sent };
@@ -114,7 +116,7 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
         self.effect(millis, from, ObservedEffect::Send { to: node(to), sent }).input(
             millis + 1,
             to,
-            ObservedInput::Message { id, kind: "request", wrapped: false, life: Incarnation::FIRST },
+            ObservedInput::Message { id, kind: "request", wrapped: false, incarnation: Incarnation::FIRST },
         )
     }
 }

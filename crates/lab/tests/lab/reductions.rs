@@ -1,4 +1,4 @@
-//! Reductions by name: an election by a lock, a lock by elections, consensus by an election.
+//! Simulated reductions: an election by a lock, a lock by elections, consensus by an election.
 
 use crate::common::{assert_all_hold, election, parsed, run, run_to_completion};
 use quorate_core::NodeId;

@@ -1,4 +1,4 @@
-//! Tests of ring elections by name: exact message counts, crashes at every moment, and violated
+//! Simulated ring elections: exact message counts, crashes at every moment, and violated
 //! assumptions.
 
 use crate::common::{parsed, run, run_to_completion, run_without_violations, sweep_all};
@@ -33,11 +33,11 @@ fn small_rings_cost_exactly_what_the_literature_says() {
     for entry in rings() {
         for nodes in 2..=6 {
             for start in Start::ALL {
-                let found = survey(entry, nodes, start);
+                let result = survey(entry, nodes, start);
                 let name = entry.facts.profile.name;
-                assert!(found.holds(), "{name}, {nodes} nodes: {:?}", found.failed);
-                assert_ne!(found.is_as_expected(), Some(false), "{name}, {nodes} nodes, {start:?}: {found:?}");
-                assert!(found.exhaustive);
+                assert!(result.holds(), "{name}, {nodes} nodes: {:?}", result.failed);
+                assert_ne!(result.is_as_expected(), Some(false), "{name}, {nodes} nodes, {start:?}: {result:?}");
+                assert!(result.exhaustive);
             }
         }
     }
@@ -53,24 +53,27 @@ fn eight_nodes_cost_what_the_table_says() {
         ("franklin", 32, 48.05, 64),
         ("peterson", 24, 40.05, 56),
     ];
-    for (name, least, mean, most) in expected {
+    for (name, min, mean, max) in expected {
         let entry = rings().into_iter().find(|entry| entry.facts.profile.name == name).unwrap();
-        let found = survey(entry, 8, Start::All);
-        assert_eq!((found.election.min, found.election.max, found.runs), (least, most, 5_040), "{name}");
-        assert!((found.election.mean - mean).abs() < 0.005, "{name}: {}", found.election.mean);
+        let result = survey(entry, 8, Start::All);
+        assert_eq!((result.election.min, result.election.max, result.runs), (min, max, 5_040), "{name}");
+        assert!((result.election.mean - mean).abs() < 0.005, "{name}: {}", result.election.mean);
     }
 }
 
 /// Larger sizes, sampled: no run exceeds a bound, and means match the formulas.
 #[test]
-fn larger_rings_keep_to_their_formulas() {
+fn larger_rings_match_their_formulas() {
     for entry in rings() {
         for nodes in [9, 17, 33] {
             for start in [Start::One, Start::All] {
-                let found = survey(entry, nodes, start);
+                let result = survey(entry, nodes, start);
                 let name = entry.facts.profile.name;
-                assert!(found.holds() && found.is_as_expected() == Some(true), "{name}, {nodes}, {start:?}: {found:?}");
-                assert!(!found.exhaustive && found.counted.margin.is_some());
+                assert!(
+                    result.holds() && result.is_as_expected() == Some(true),
+                    "{name}, {nodes}, {start:?}: {result:?}"
+                );
+                assert!(!result.exhaustive && result.counted.margin.is_some());
             }
         }
     }
@@ -110,21 +113,21 @@ fn the_result_does_not_depend_on_the_starters() {
 /// Crashes of every node at every millisecond of a run, with and without a restart: with repair,
 /// one leader remains.
 #[test]
-fn a_crash_of_any_node_at_any_moment_is_survived() {
+fn a_ring_survives_a_crash_of_any_node_at_any_moment() {
     for entry in rings() {
         for repair in [Repair::Timeout, Repair::Detector] {
             for node in 1..=4 {
                 for millis in 0..14 {
-                    for back in ["", " for 2ms", " for 40ms"] {
+                    for restart in ["", " for 2ms", " for 40ms"] {
                         let spec = Spec::<Election> {
                             nodes: 4,
                             latency: parsed("fixed:1ms"),
-                            faults: vec![parsed(&format!("crash {node} at {millis}.5ms{back}"))],
+                            faults: vec![parsed(&format!("crash {node} at {millis}.5ms{restart}"))],
                             settings: Settings { repair, order: parsed("3,1,4,2"), ..Settings::default() },
                             ..Spec::named(entry.facts.profile.name).unwrap()
                         };
                         let outcome = run_without_violations(&spec);
-                        let expected = if node == 4 && back.is_empty() { 3 } else { 4 };
+                        let expected = if node == 4 && restart.is_empty() { 3 } else { 4 };
                         assert_eq!(
                             outcome.summary.leader.map(NodeId::number),
                             Some(expected),
@@ -138,16 +141,17 @@ fn a_crash_of_any_node_at_any_moment_is_survived() {
     }
 }
 
-/// Without repair the sweep finds the hang, and the violated assumption is named.
+/// Without repair, the sweep finds the run that hangs, and the experiment names the violated
+/// assumption.
 #[test]
 fn without_repair_a_crash_blocks_the_ring_and_the_sweep_names_the_assumption() {
     for entry in rings() {
         let settings = Settings { repair: Repair::None, ..Settings::default() };
         let faults = vec![parsed("crash 4 at 2ms")];
         let spec = Spec::<Election> { nodes: 5, faults, settings, ..Spec::named(entry.facts.profile.name).unwrap() };
-        let (_, violation) = sweep_all(&spec, 50).first_failure.expect("a hang");
+        let (_, violation) = sweep_all(&spec, 50).first_failure.expect("a run that hangs");
         assert_eq!(violation.name, "agreed", "{}", entry.facts.profile.name);
-        assert_eq!(spec.broken_assumptions(), ["nobody dies while an election is under way"]);
+        assert_eq!(spec.broken_assumptions(), ["no node crashes during an election"]);
         let outcome = run(&spec);
         assert!(outcome.holds() || outcome.ending == Ending::Stuck);
     }
@@ -160,23 +164,23 @@ fn violated_assumptions_are_named() {
         faults: vec![parsed(fault)],
         ..Spec::named("chang-roberts").unwrap()
     };
-    let calm = Spec::<Election> { nodes: 5, ..Spec::named("chang-roberts").unwrap() };
-    assert!(calm.broken_assumptions().is_empty());
+    let fault_free = Spec::<Election> { nodes: 5, ..Spec::named("chang-roberts").unwrap() };
+    assert!(fault_free.broken_assumptions().is_empty());
     assert!(with("crash 2 at 3ms for 10ms").broken_assumptions().is_empty());
-    assert!(with("cut 1,2 | rest at 2ms for 5ms").broken_assumptions().contains(&"the group is not cut in two"));
-    let two = Spec {
+    assert!(with("cut 1,2 | rest at 2ms for 5ms").broken_assumptions().contains(&"the group is not partitioned"));
+    let minority_up = Spec {
         faults: vec![parsed("crash 1 at 2ms"), parsed("crash 2 at 4ms"), parsed("crash 3 at 9ms")],
-        ..calm.clone()
+        ..fault_free.clone()
     };
-    assert_eq!(two.broken_assumptions(), ["more than half of the group is up at any time"]);
-    let late = Spec {
+    assert_eq!(minority_up.broken_assumptions(), ["a majority of the group is up at any time"]);
+    let unbounded = Spec {
         latency: parsed("long-tail:2ms"),
         settings: Settings { repair: Repair::Timeout, ..Settings::default() },
-        ..calm.clone()
+        ..fault_free.clone()
     };
-    assert_eq!(late.broken_assumptions(), ["nothing takes longer than nodes are told"]);
-    let lossy = Spec { loss: parsed("10%"), links: quorate_lab::LinkChoice::Bare, ..calm };
-    assert_eq!(lossy.broken_assumptions(), ["links lose nothing and repeat nothing"]);
+    assert_eq!(unbounded.broken_assumptions(), ["no delay exceeds the bounds that nodes know"]);
+    let lossy = Spec { loss: parsed("10%"), links: quorate_lab::LinkChoice::Bare, ..fault_free };
+    assert_eq!(lossy.broken_assumptions(), ["links neither lose nor duplicate messages"]);
 }
 
 #[test]
@@ -189,19 +193,19 @@ fn invalid_orders_and_attributes_are_refused() {
     assert!(order("4,1,3,2").validate().is_ok());
     for text in ["1,2,3", "1,2,3,4,5", "1,2,3,3"] {
         assert!(
-            matches!(order(text).validate().err(), Some(LabError::Election(ElectionError::NoSuchOrder { .. }))),
+            matches!(order(text).validate().err(), Some(LabError::Election(ElectionError::InvalidOrder { .. }))),
             "{text}"
         );
     }
     let settings = Settings { attribute: Attribute::Given(vec![1, 2]), ..Settings::default() };
-    let few = Spec::<Election> { nodes: 4, settings, ..Spec::named("chang-roberts").unwrap() };
+    let too_few = Spec::<Election> { nodes: 4, settings, ..Spec::named("chang-roberts").unwrap() };
     assert!(matches!(
-        few.validate().err(),
-        Some(LabError::Election(ElectionError::NotEveryAttribute { given: 2, nodes: 4 }))
+        too_few.validate().err(),
+        Some(LabError::Election(ElectionError::WrongAttributeCount { given: 2, nodes: 4 }))
     ));
 }
 
-/// A ring of ten thousand nodes in random order, so that every neighbourhood occurs.
+/// A ring of ten thousand nodes in random order, so that neighbours of every relative rank occur.
 #[test]
 fn a_long_ring_elects_within_its_bound() {
     for name in ["hirschberg-sinclair", "chang-roberts"] {

@@ -1,4 +1,4 @@
-//! Tests of super-peers by name: their number, their loads, and which peers move when others join
+//! Simulated super-peers: their number, their loads, and which peers move when others join
 //! and leave.
 
 use crate::common::{assert_no_failure, parsed, run_to_completion};
@@ -16,7 +16,8 @@ fn super_peers(spec: &Spec<Election>) -> SuperPeers {
     run_to_completion(spec).summary.super_peers.expect("super-peers")
 }
 
-/// Two messages for each peer that does not lead, whatever the starters and delays.
+/// An election costs two messages for each peer that does not lead, whatever the starters and
+/// delays.
 #[test]
 fn every_populated_region_has_one_super_peer_and_the_others_attach_to_it() {
     for nodes in 1..=40 {
@@ -40,8 +41,8 @@ fn nodes_that_are_down_at_the_start_are_skipped() {
     for seed in 0..30 {
         let faults = ["crash 1", "crash 4", "crash 7"].map(parsed).to_vec();
         let spec = Spec { seed, faults, ..peers(12, 2) };
-        let gone = |node: quorate_core::NodeId| [1, 4, 7].contains(&node.number());
-        let loads = overlay(&spec).loads(gone);
+        let is_down = |node: quorate_core::NodeId| [1, 4, 7].contains(&node.number());
+        let loads = overlay(&spec).loads(is_down);
         let summary = run_to_completion(&spec).summary;
         let figures = summary.super_peers.expect("super-peers");
         assert_eq!((figures.count, figures.moved, figures.must_move), (loads.len() as u64, 0, 0));
@@ -54,11 +55,14 @@ fn nodes_that_are_down_at_the_start_are_skipped() {
 fn the_mean_number_of_super_peers_is_as_expected() {
     for (nodes, reserved) in [(10, 3), (40, 4), (25, 5)] {
         let seeds = 400;
-        let count = |seed| super_peers(&Spec { seed, latency: parsed("fixed:1ms"), ..peers(nodes, reserved) });
-        let all: Vec<_> = (0..seeds).map(count).collect();
+        let figures_of = |seed| super_peers(&Spec { seed, latency: parsed("fixed:1ms"), ..peers(nodes, reserved) });
+        let all: Vec<_> = (0..seeds).map(figures_of).collect();
         let mean = all.iter().map(|figures| figures.count as f64).sum::<f64>() / all.len() as f64;
         let expected = all[0].expected;
-        assert!((mean - expected).abs() < 0.04 * expected, "{nodes} nodes, {reserved} bits: {mean} for {expected}");
+        assert!(
+            (mean - expected).abs() < 0.04 * expected,
+            "{nodes} nodes, {reserved} bits: mean {mean}, expected {expected}"
+        );
     }
 }
 
@@ -79,19 +83,19 @@ fn the_fewest_bits_that_satisfy_a_load_bound_are_chosen() {
 /// Each peer joins or leaves after the others have settled.
 #[test]
 fn only_affected_peers_move_when_others_join_and_leave() {
-    let (mut moves, mut quiet) = (0, 0);
+    let (mut moves, mut runs_without_moves) = (0, 0);
     for seed in 0..150 {
-        let (one, other) = (1 + seed % 12, 1 + (seed / 12 + seed) % 12);
-        let mut faults = vec![parsed(&format!("crash {one} at 200ms for 400ms"))];
-        if other != one {
-            faults.push(parsed(&format!("crash {other} at 400ms for 500ms")));
+        let (first, second) = (1 + seed % 12, 1 + (seed / 12 + seed) % 12);
+        let mut faults = vec![parsed(&format!("crash {first} at 200ms for 400ms"))];
+        if second != first {
+            faults.push(parsed(&format!("crash {second} at 400ms for 500ms")));
         }
         let figures = super_peers(&Spec { seed, faults, ..peers(12, 1 + (seed % 3) as u32) });
         assert_eq!(figures.moved, figures.must_move, "seed {seed}");
         moves += figures.must_move;
-        quiet += u64::from(figures.must_move == 0);
+        runs_without_moves += u64::from(figures.must_move == 0);
     }
-    assert!(moves > 100 && quiet > 10, "{moves} moves, {quiet} runs without any");
+    assert!(moves > 100 && runs_without_moves > 10, "{moves} moves, {runs_without_moves} runs without moves");
 }
 
 #[test]
@@ -113,15 +117,15 @@ fn an_impossible_overlay_is_refused() {
         Err(error) => error,
     };
     let error = refused(Settings { id_bits: Some(65), ..Settings::default() });
-    assert!(matches!(error, LabError::Election(ElectionError::NoSuchIds { bits: 65 })), "{error}");
+    assert!(matches!(error, LabError::Election(ElectionError::InvalidIdBits { bits: 65 })), "{error}");
     let error = refused(Settings { id_bits: Some(8), reserved_bits: Some(9), ..Settings::default() });
-    assert!(error.to_string().contains("--reserved-bits 9 is more than an id has; give at most 8"), "{error}");
+    assert!(error.to_string().contains("--reserved-bits must be at most 8, the bits of an id; got 9"), "{error}");
     let error = refused(Settings { id_bits: Some(2), load_bound: Some(1), ..Settings::default() });
-    assert!(error.to_string().contains("--load-bound 1 cannot be kept"), "{error}");
+    assert!(error.to_string().contains("--load-bound must be achievable"), "{error}");
 }
 
 #[test]
-fn the_printed_command_says_how_ids_are_made() {
+fn the_printed_command_contains_the_options_of_ids() {
     let settings = Settings { id_bits: Some(16), load_bound: Some(4), ..Settings::default() };
     let command = Spec { settings, ..peers(9, 0) }.command("sim");
     assert_eq!(command, "quorate sim super-peer --nodes 9 --seed 1 --starters all --id-bits 16 --load-bound 4");

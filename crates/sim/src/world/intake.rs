@@ -98,7 +98,7 @@ where
                     id,
                     kind: message.kind(),
                     wrapped: message.is_wrapped(),
-                    life: Incarnation::FIRST,
+                    incarnation: Incarnation::FIRST,
                 };
                 self.observe_input(to, seen);
                 self.step(to, Input::Message { from, message });

@@ -3,7 +3,7 @@
 use super::{BankReport, Outcome, Row};
 use crate::picture::Picture;
 use crate::report::json;
-use quorate_demos::bank::{Count, Statement, Terms};
+use quorate_demos::bank::{SeedTotals, Statement, Terms};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ struct RowReport<'a> {
 #[serde(untagged)]
 enum Result<'a> {
     Once(&'a Statement),
-    Many(&'a Count),
+    Many(&'a SeedTotals),
     /// The algorithm has no group of this size.
     NoGroup {
         skipped: &'static str,

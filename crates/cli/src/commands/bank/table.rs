@@ -6,8 +6,8 @@ use crate::paint;
 use crate::report::{count, grouped};
 use quorate_core::Time;
 use quorate_demos::bank::Act;
-use quorate_demos::bank::Count;
 use quorate_demos::bank::Posting;
+use quorate_demos::bank::SeedTotals;
 use quorate_demos::bank::Statement;
 use quorate_journal::words::millis;
 use quorate_journal::workload::Ending;
@@ -15,13 +15,13 @@ use std::io::{self, Write};
 
 pub(super) fn print(report: &BankReport<'_>) -> io::Result<()> {
     let mut out = output();
-    heading(report, &mut out)?;
+    write_heading(report, &mut out)?;
     if let Some(row) = report.rows.first()
         && let Outcome::Once(statement) = &row.result
     {
-        let under = if row.lock == super::NONE { "Without a lock".into() } else { format!("Under {}", row.lock) };
-        writeln!(out, "{}", paint::bold(&format!("{under}, times in milliseconds:")))?;
-        statement.history.iter().try_for_each(|posting| history(posting, &mut out))?;
+        let title = if row.lock == super::NONE { "Without a lock".into() } else { format!("Under {}", row.lock) };
+        writeln!(out, "{}", paint::bold(&format!("{title}, times in milliseconds:")))?;
+        statement.history.iter().try_for_each(|posting| write_posting(posting, &mut out))?;
         writeln!(out)?;
     }
     let head = if report.args.seeds == 1 {
@@ -30,11 +30,11 @@ pub(super) fn print(report: &BankReport<'_>) -> io::Result<()> {
         format!("{:<30}{:>6}{:>16}{:>16}{:>16}", "lock", "nodes", "seeds", "with a loss", "largest loss")
     };
     writeln!(out, "  {}", paint::bold(&head))?;
-    report.rows.iter().try_for_each(|row| line(row, &mut out))?;
-    closing(report, &mut out)
+    report.rows.iter().try_for_each(|row| write_row(row, &mut out))?;
+    write_closing(report, &mut out)
 }
 
-fn heading(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
+fn write_heading(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
     let (tellers, deposit, opening) = (report.terms.tellers(), report.terms.deposit(), report.terms.opening());
     let subject = if tellers == 1 { "One teller deposits".into() } else { format!("{tellers} tellers deposit") };
     let each = if tellers == 1 { "" } else { " each" };
@@ -48,7 +48,7 @@ fn heading(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
     )
 }
 
-fn history(posting: &Posting, out: &mut impl Write) -> io::Result<()> {
+fn write_posting(posting: &Posting, out: &mut impl Write) -> io::Result<()> {
     let Posting { time, node, act } = posting;
     let text = match act {
         Act::Reads { balance } => format!("reads {}", grouped(*balance)),
@@ -61,16 +61,16 @@ fn history(posting: &Posting, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{:>12}  the teller at node {node} {text}", millis(Time::from_nanos(time.nanos())))
 }
 
-fn line(row: &Row, out: &mut impl Write) -> io::Result<()> {
+fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
     write!(out, "  {:<30}{:>6}", row.lock, row.spec.nodes)?;
     match &row.result {
-        Outcome::Once(statement) => once(statement, out),
-        Outcome::Many(count) => many(count, out),
+        Outcome::Once(statement) => write_statement(statement, out),
+        Outcome::Many(totals) => write_totals(totals, out),
         Outcome::NoGroup(sizes) => writeln!(out, "   {}", paint::dim(&format!("skipped: {sizes}"))),
     }
 }
 
-fn once(statement: &Statement, out: &mut impl Write) -> io::Result<()> {
+fn write_statement(statement: &Statement, out: &mut impl Write) -> io::Result<()> {
     let Statement { balance, expected, made, lost, ending, history: _ } = statement;
     let lost = format!("{:>16}", grouped(*lost));
     let lost = if statement.lost > 0 { paint::bad(&lost) } else { paint::good(&lost) };
@@ -83,19 +83,19 @@ fn once(statement: &Statement, out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-fn many(count: &Count, out: &mut impl Write) -> io::Result<()> {
-    let Count { seeds, right, losing, most_lost, first_wrong: _ } = count;
-    let lost = format!("{:>16}", grouped(*losing));
-    let lost = if *losing > 0 { paint::bad(&lost) } else { paint::good(&lost) };
-    write!(out, "{:>16}{lost}{:>16}", grouped(*seeds), grouped(*most_lost))?;
+fn write_totals(totals: &SeedTotals, out: &mut impl Write) -> io::Result<()> {
+    let SeedTotals { seeds, right, losing, most_lost, first_wrong: _ } = totals;
+    let losing_cell = format!("{:>16}", grouped(*losing));
+    let losing_cell = if *losing > 0 { paint::bad(&losing_cell) } else { paint::good(&losing_cell) };
+    write!(out, "{:>16}{losing_cell}{:>16}", grouped(*seeds), grouped(*most_lost))?;
     match seeds - right - losing {
         0 => writeln!(out),
-        stuck => writeln!(out, "   {}", paint::bad(&format!("and {} did not finish", grouped(stuck)))),
+        unfinished => writeln!(out, "   {}", paint::bad(&format!("and {} did not finish", grouped(unfinished)))),
     }
 }
 
 /// Prints the files that were written, and commands that repeat failing runs.
-fn closing(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
+fn write_closing(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()> {
     if report.args.trace.is_some() || !report.pictures.is_empty() {
         writeln!(out)?;
     }

@@ -108,8 +108,8 @@ fn heading<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
         faults(&spec.setup),
         format!("{links} {order}links"),
     ];
-    if let Some(Views { waits, .. }) = spec.setup.views {
-        parts.push(if waits { "in views" } else { "in views, with an impatient membership" }.into());
+    if let Some(Views { waits_for_leases, .. }) = spec.setup.views {
+        parts.push(if waits_for_leases { "in views" } else { "in views, with an impatient membership" }.into());
     }
     if let Some(Timing { drift_ppm, delay, .. }) = spec.setup.timing {
         parts.push(format!("clocks off by {drift_ppm}ppm"));

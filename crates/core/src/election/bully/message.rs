@@ -57,16 +57,18 @@ impl Describe for Message {
     }
 }
 
-/// The event that a node waits for, with a timeout.
+/// A timeout, named after the event that the node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
     /// Answers of higher nodes. If none arrives in time, this node has won.
     Answers,
+    /// The result of a higher node that is alive. If none arrives in time, this node starts again.
     Result,
     /// The arrival of messages sent by nodes that did not know of this node's restart.
     Quiet,
+    /// Answers to the inquiry after a restart.
     Reports,
 }
 

@@ -19,8 +19,8 @@ fn ranked() -> Plan {
     Plan { ranking: Ranking::by_attribute([5, 1, 1], Prefer::Lowest), ..plan(3) }
 }
 
-fn with_courtesy(courtesy: BullyOptions) -> Plan {
-    Plan { bully: courtesy, ..plan(3) }
+fn with_options(options: BullyOptions) -> Plan {
+    Plan { bully: options, ..plan(3) }
 }
 
 rules! { bully, plan(3);
@@ -132,7 +132,7 @@ rules! { bully, plan(3);
         "#]]);
 
     bu_6_a_higher_node_takes_over_from_a_lower_one_that_declared(
-        in with_courtesy(BullyOptions { broadcast: true, ..BullyOptions::default() }), "2 suspects 3; after 1ms; 2 campaign;
+        in with_options(BullyOptions { broadcast: true, ..BullyOptions::default() }), "2 suspects 3; after 1ms; 2 campaign;
          2 > 1 | 2 > 3; 2 trusts 3; rest", expect![[r#"
              1ms 3 receives coordinator from 2: saves; BU-6 takes over from 2, which ranks lower; knows no leader (epoch 2); saves; BU-3 declares itself leader in epoch 2; coordinator → 1,2,3; LEADER IS 3 (epoch 2)
              1ms 1 receives coordinator from 3: saves; BU-5 follows 3 in epoch 2; LEADER IS 3 (epoch 2)
@@ -140,7 +140,7 @@ rules! { bully, plan(3);
          "#]]);
 
     bu_6_a_node_that_has_taken_over_does_not_start_again(
-        in with_courtesy(BullyOptions { broadcast: true, ..BullyOptions::default() }), "2 suspects 3; after 1ms; 2 campaign;
+        in with_options(BullyOptions { broadcast: true, ..BullyOptions::default() }), "2 suspects 3; after 1ms; 2 campaign;
          3 campaign | 3 campaign; 2 > 3", expect![[r#"
              1ms 3 campaign: knows no leader (epoch 2); saves; BU-3 declares itself leader in epoch 2; coordinator → 1,2,3; LEADER IS 3 (epoch 2)
          "#]]);
@@ -198,7 +198,7 @@ rules! { bully, plan(3);
     "#]]);
 
     bu_10_lower_nodes_are_notified_and_forget_their_leader(
-        in with_courtesy(BullyOptions { tell_lower: true, ..BullyOptions::default() }), "3 campaign; rest | 2 campaign; 2 > 1;
+        in with_options(BullyOptions { tell_lower: true, ..BullyOptions::default() }), "3 campaign; rest | 2 campaign; 2 > 1;
          1 fires; rest", expect![[r#"
              2 campaign: knows no leader (epoch 2); begun → 1; BU-1 asks 3; election → 3; Answers in 2ms
              1 receives begun from 2: BU-10 forgets the leader: 2 has started an election; knows no leader (epoch 2); Result in 10ms

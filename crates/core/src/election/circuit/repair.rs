@@ -198,7 +198,7 @@ impl<C: Contest> Circuit<C> {
 
     /// With timeouts, a node that sends is alive. A detector knows more: a message of a dead
     /// node may still arrive.
-    pub(super) fn note_alive(&mut self, node: NodeId) {
+    pub(super) fn record_alive(&mut self, node: NodeId) {
         if self.plan.repair == Repair::Timeout {
             self.dead.retain(|dead| *dead != node);
         }

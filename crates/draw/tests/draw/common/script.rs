@@ -151,7 +151,7 @@ impl<O: Observer<String, String>> Script<O> {
     fn deliver(&mut self, which: usize, hand: bool) {
         let Some(InFlight { id, to, kind, parcel }) = self.take(which) else { return };
         let wrapped = parcel.is_some();
-        self.input(to, ObservedInput::Message { id, kind: &kind, wrapped, life: Incarnation::FIRST });
+        self.input(to, ObservedInput::Message { id, kind: &kind, wrapped, incarnation: Incarnation::FIRST });
         if let Some(parcel) = parcel.filter(|_| hand) {
             self.effect(ObservedEffect::Delivered { from: id.sender, parcel });
         }
@@ -216,9 +216,9 @@ impl<O: Observer<String, String>> Script<O> {
         }
     }
 
-    fn world(&mut self, what: WorldEvent<'_>) {
+    fn world(&mut self, event: WorldEvent<'_>) {
         self.stepping = None;
-        self.observer.observe(&Moment::World { time: self.time, what });
+        self.observer.observe(&Moment::World { time: self.time, event });
     }
 }
 
@@ -242,7 +242,7 @@ pub(crate) fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Op
         Moment::Effect { node, effect: ObservedEffect::Emit(text), .. } if *text == "LEAVES" => {
             Some((*node, Role::Idle))
         }
-        Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
+        Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
             Some((*node, Role::Idle))
         }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,

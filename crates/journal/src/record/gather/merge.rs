@@ -134,7 +134,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         while self.changes.front().is_some_and(|(time, _)| *time <= until)
             && let Some((time, text)) = self.changes.pop_front()
         {
-            self.write(&Entry::World { time, what: WorldLine::Changed(text) });
+            self.write(&Entry::World { time, event: WorldLine::Changed(text) });
         }
     }
 
@@ -143,9 +143,9 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         cursor.time = time;
         let node = cursor.stream.node();
         match item.entry {
-            Entry::World { what, .. } => {
-                let is_down = matches!(what, WorldLine::Crashed { .. } | WorldLine::Ended { .. });
-                self.write(&Entry::World { time, what });
+            Entry::World { event, .. } => {
+                let is_down = matches!(event, WorldLine::Crashed { .. } | WorldLine::Ended { .. });
+                self.write(&Entry::World { time, event });
                 if is_down {
                     for message in self.in_flight.go_down(node) {
                         self.record_loss(time, message, node);
@@ -164,14 +164,14 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         let (time, node) = (step.time, step.node);
         match &mut step.input {
             InputLine::Start { .. } => self.in_flight.start(node),
-            InputLine::Message { id, life, .. } => {
-                let message = LiveMessageId { sender: id.sender, incarnation: *life, number: id.number };
+            InputLine::Message { id, incarnation, .. } => {
+                let message = LiveMessageId { sender: id.sender, incarnation: *incarnation, number: id.number };
                 for skipped in self.in_flight.take_skipped(message, node) {
                     self.record_skip(time, skipped, message, node);
                 }
                 self.found.matched += u64::from(self.in_flight.arrive(message, node));
                 *id = self.renumbered(message);
-                *life = Incarnation::FIRST;
+                *incarnation = Incarnation::FIRST;
             }
             _ => {}
         }
@@ -222,7 +222,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
     fn record_loss(&mut self, time: Time, message: LiveMessageId, to: NodeId) {
         self.found.lost += 1;
         let id = self.renumbered(message);
-        self.write(&Entry::World { time, what: WorldLine::Lost { id, to, why: Loss::Down } });
+        self.write(&Entry::World { time, event: WorldLine::Lost { id, to, why: Loss::Down } });
     }
 
     /// Records a message that its link skipped: a later one has arrived. The algorithm cannot
@@ -231,7 +231,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         let (id, next) = (self.renumbered(message), self.renumbered(next));
         self.found
             .skip(time, || format!("message {id} never reached node {to}, but {next}, which was sent later, did"));
-        self.write(&Entry::World { time, what: WorldLine::Lost { id, to, why: Loss::Chance } });
+        self.write(&Entry::World { time, event: WorldLine::Lost { id, to, why: Loss::Chance } });
     }
 
     fn renumbered(&self, message: LiveMessageId) -> MessageId {
@@ -266,7 +266,9 @@ fn live_id(id: MessageId, incarnation: Incarnation) -> LiveMessageId {
 /// Returns the message that an item receives.
 fn awaited(item: &Item) -> Option<LiveMessageId> {
     match &item.entry {
-        Entry::Step(LiveStep { input: InputLine::Message { id, life, .. }, .. }) => Some(live_id(*id, *life)),
+        Entry::Step(LiveStep { input: InputLine::Message { id, incarnation, .. }, .. }) => {
+            Some(live_id(*id, *incarnation))
+        }
         Entry::Step(_) | Entry::World { .. } => None,
     }
 }

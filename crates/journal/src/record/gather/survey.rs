@@ -38,7 +38,7 @@ pub(super) enum Content {
 pub(super) struct WorldSurvey {
     pub(super) header: Header,
     pub(super) live: Live,
-    pub(super) events: Vec<InjectedFault>,
+    pub(super) faults: Vec<InjectedFault>,
     /// How the run ended, if the parent process recorded it.
     pub(super) ending: Option<Ending>,
 }
@@ -46,7 +46,7 @@ pub(super) struct WorldSurvey {
 /// A fault that the parent process injected, with its time by the journal's clock.
 pub(super) struct InjectedFault {
     pub(super) time: Time,
-    pub(super) what: WorldLine<String>,
+    pub(super) event: WorldLine<String>,
 }
 
 pub(super) struct IncarnationSurvey {
@@ -101,7 +101,7 @@ pub(super) fn survey<S: Source>((part, source): (usize, &S)) -> Result<Survey, G
     let Some(live) = header.live.clone() else { return Err(GatherError::NotLive { file }) };
     let mut content = match live.node {
         Some(node) => Content::Incarnation(Box::new(IncarnationSurvey::new(&file, header, live, node)?)),
-        None => Content::World(Box::new(WorldSurvey { header, live, events: Vec::new(), ending: None })),
+        None => Content::World(Box::new(WorldSurvey { header, live, faults: Vec::new(), ending: None })),
     };
     let torn = loop {
         match journal.next() {
@@ -133,13 +133,13 @@ impl Content {
         match (self, entry) {
             (Self::NoHeader, _) => Ok(()),
             (Self::Incarnation(survey), Entry::Step(step)) => survey.step(line, &step),
-            (Self::Incarnation(survey), Entry::World { what, .. }) => survey.world(line, &what),
-            (Self::World(world), Entry::World { time, what }) => match what {
+            (Self::Incarnation(survey), Entry::World { event, .. }) => survey.world(line, &event),
+            (Self::World(world), Entry::World { time, event }) => match event {
                 WorldLine::Crashed { .. }
                 | WorldLine::Paused { .. }
                 | WorldLine::Resumed { .. }
                 | WorldLine::Changed(_) => {
-                    world.events.push(InjectedFault { time, what });
+                    world.faults.push(InjectedFault { time, event });
                     Ok(())
                 }
                 WorldLine::Lost { .. } | WorldLine::Duplicated { .. } | WorldLine::Ended { .. } => {
@@ -211,7 +211,7 @@ impl IncarnationSurvey {
                 ));
             }
             (_, None) => return Err("the node takes a step before it starts".into()),
-            (InputLine::Message { id, life, .. }, Some(_)) => self.record_receipt(line, *id, *life)?,
+            (InputLine::Message { id, incarnation, .. }, Some(_)) => self.record_receipt(line, *id, *incarnation)?,
             (InputLine::Saved(count), Some(_)) => self.durable = self.durable.max(*count),
             (_, Some(_)) => {}
         }
@@ -236,9 +236,9 @@ impl IncarnationSurvey {
         Ok(())
     }
 
-    fn world(&mut self, line: u64, what: &WorldLine<String>) -> Result<(), String> {
+    fn world(&mut self, line: u64, event: &WorldLine<String>) -> Result<(), String> {
         self.check_not_ended(line)?;
-        match what {
+        match event {
             WorldLine::Ended { node } if *node == self.node => self.ended = true,
             WorldLine::Changed(_) => {}
             WorldLine::Ended { .. }

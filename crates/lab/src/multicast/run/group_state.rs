@@ -15,13 +15,13 @@ pub(super) struct Node {
     pub(super) is_up: bool,
     pub(super) has_booted: bool,
     pub(super) has_died: bool,
-    pub(super) life: Incarnation,
+    pub(super) incarnation: Incarnation,
 }
 
 impl Default for Node {
     /// A recording may start in the middle of a run, so nodes may be up without a recorded start.
     fn default() -> Self {
-        Self { is_up: true, has_booted: false, has_died: false, life: Incarnation::FIRST }
+        Self { is_up: true, has_booted: false, has_died: false, incarnation: Incarnation::FIRST }
     }
 }
 
@@ -245,7 +245,7 @@ impl GroupState {
             let state = |(index, (state, position)): (usize, (&Node, &NodePosition))| {
                 let stay = view.stay(NodeId::from_index(index));
                 let will_begin = state.is_up && position.latest < Some(epoch);
-                let is_named = stay.is_some_and(|stay| stay.incarnation == state.life);
+                let is_named = stay.is_some_and(|stay| stay.incarnation == state.incarnation);
                 if will_begin && is_named { MemberState::Awaited } else { MemberState::Gone }
             };
             let states = nodes.iter().zip(positions).enumerate().map(state).collect();

@@ -236,7 +236,7 @@ impl Properties {
             self.node_stopped(node, false);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
-            (state.is_up, state.has_booted, state.life) = (true, true, incarnation);
+            (state.is_up, state.has_booted, state.incarnation) = (true, true, incarnation);
         }
     }
 
@@ -270,11 +270,11 @@ impl Observer<Command, Event> for Properties {
                     self.node_started(*node, *incarnation);
                 }
             }
-            Moment::World { what, .. } => {
+            Moment::World { event, .. } => {
                 self.now.line += 1;
                 self.begin_step();
-                if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = what {
-                    self.node_stopped(*node, matches!(what, WorldEvent::Ended { .. }));
+                if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = event {
+                    self.node_stopped(*node, matches!(event, WorldEvent::Ended { .. }));
                 }
             }
             Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } if node.index() < self.nodes.len() => {

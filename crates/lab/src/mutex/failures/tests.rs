@@ -54,7 +54,7 @@ struct CrashObserver {
 
 impl Observer<Command, Event> for CrashObserver {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        if let Moment::World { what: WorldEvent::Crashed { node, .. }, .. } = moment {
+        if let Moment::World { event: WorldEvent::Crashed { node, .. }, .. } = moment {
             self.found = Some((*node, self.phases.clone()));
         }
         if let Some((_, node, change)) = change(moment) {

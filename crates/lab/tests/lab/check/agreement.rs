@@ -1,7 +1,7 @@
 //! Verdicts do not depend on the search: with or without reduction, breadth or depth first, with
 //! any number of threads.
 
-use crate::check::common::{checked, is_sample, is_small, journal, rounds_of_two, spec};
+use crate::check::common::{checked, is_sample, is_small, journal, rounds_for_two_nodes, spec};
 use quorate_check::{Findings, Pass, Search};
 use quorate_lab::check::{CheckRun, CheckSpec};
 use quorate_lab::mutex::check::RequestKinds;
@@ -18,7 +18,7 @@ fn specs() -> Vec<CheckSpec> {
         if is_small(entry, 2) {
             specs.push(CheckSpec {
                 behavior: RequestKinds { tries: true, cancels: true, readers: false },
-                ..spec(entry.name(), 2, rounds_of_two(entry))
+                ..spec(entry.name(), 2, rounds_for_two_nodes(entry))
             });
             let mut crashes = spec(entry.name(), 2, 1);
             (crashes.setup.crashes, crashes.setup.restarts, crashes.setup.losses) = (1, 1, 1);

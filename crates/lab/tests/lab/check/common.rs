@@ -22,43 +22,45 @@ pub(crate) fn is_small(entry: &Entry, nodes: usize) -> bool {
         Entry::Mutex(entry) => (entry.facts.fits)(nodes).is_ok(),
         Entry::Election(_) | Entry::Multicast(_) | Entry::Deadlock(_) | Entry::Replica(_) => false,
     };
-    let is_wide = ["lamport", "voting"].iter().any(|wide| entry.name().starts_with(wide));
-    // Numbered passes make the state space infinite.
-    let is_endless = entry.name() == "token-ring-acknowledged";
-    fits && !is_endless && !(is_wide && nodes > 2)
+    let is_large = ["lamport", "voting"].iter().any(|prefix| entry.name().starts_with(prefix));
+    // The token's passes are numbered without bound, so the state space is infinite.
+    let is_infinite = entry.name() == "token-ring-acknowledged";
+    fits && !is_infinite && !(is_large && nodes > 2)
 }
 
-/// How often each of two nodes requests entry if it may try and cancel. Quorums of two nodes have a
-/// large state space.
-pub(crate) fn rounds_of_two(entry: &Entry) -> u8 {
+/// The number of rounds per node for checks of two nodes whose clients may also try and cancel. The
+/// state space of quorums is too large for two rounds.
+pub(crate) fn rounds_for_two_nodes(entry: &Entry) -> u8 {
     if entry.name().starts_with("maekawa") { 1 } else { 2 }
 }
 
-/// Whether it is a regular algorithm or a fixture made for the checker. Other seeded bugs have
-/// tests of their own.
+/// Whether an entry is a correct algorithm or a fixture for the checker. Other fixtures have their
+/// own tests.
 pub(crate) fn is_sample(entry: &Entry) -> bool {
     let prefixes =
         ["toy-", "ricart-agrawala-1981", "ricart-agrawala-clock", "ricart-agrawala-node", "ricart-agrawala-first"];
     entry.profile().flaw.is_none() || prefixes.iter().any(|prefix| entry.name().starts_with(prefix))
 }
 
-/// Adds timing with clocks that drift by this much.
+/// Adds time to the model, up to `until`, with clocks that drift by at most `drift_ppm`.
 pub(crate) fn timed(spec: CheckSpec, drift_ppm: u32, until: Duration) -> CheckSpec {
     let mut spec = spec;
     spec.setup.timing = Some(Timing { drift_ppm, ..Timing::until(Time::ZERO + until) });
     spec
 }
 
+/// Returns the verdict on a property; panics if the run did not judge it.
 pub(crate) fn verdict<'a>(run: &'a CheckRun, name: &str) -> &'a Verdict {
     let verdicts = &run.findings.verdicts;
     verdicts.iter().find(|verdict| verdict.name == name).unwrap_or_else(|| panic!("no verdict on {name}"))
 }
 
 /// Returns the counterexample to a property; panics if the property holds.
-pub(crate) fn example<'a>(run: &'a CheckRun, name: &str) -> &'a Counterexample {
+pub(crate) fn counterexample<'a>(run: &'a CheckRun, name: &str) -> &'a Counterexample {
     verdict(run, name).counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"))
 }
 
+/// Returns the counterexample as a journal.
 pub(crate) fn journal<F: CheckedFamily>(run: &CheckRun<F>, example: &Counterexample) -> Vec<u8> {
     let mut bytes = Vec::new();
     let lines = run.write(example, &mut bytes).unwrap_or_else(|error| panic!("{error}"));

@@ -1,4 +1,4 @@
-//! Checks of elections by name: each survives the crashes it promises to survive, in every order
+//! Exhaustive checks of elections: each survives the crashes it promises to survive, in every order
 //! and at every point.
 
 use quorate_lab::Election;

@@ -1,6 +1,6 @@
 //! Every counterexample is a journal that replays, and the replay violates the same property.
 
-use crate::check::common::{checked, is_sample, is_small, journal, rounds_of_two, spec, timed};
+use crate::check::common::{checked, is_sample, is_small, journal, rounds_for_two_nodes, spec, timed};
 use quorate_check::Search;
 use quorate_core::Duration;
 use quorate_journal::record::Journal;
@@ -51,7 +51,7 @@ fn shapes(entry: &Entry, rounds: u8) -> Vec<CheckSpec> {
 
 /// Lamport's queues over unordered links have as many states as all others together.
 fn few_rounds(entry: &Entry) -> u8 {
-    if entry.name() == "lamport-any-order" { 1 } else { rounds_of_two(entry) }
+    if entry.name() == "lamport-any-order" { 1 } else { rounds_for_two_nodes(entry) }
 }
 
 /// Replays the counterexamples found in groups that request entry this often.
@@ -81,7 +81,7 @@ fn counterexamples_replay_and_break_the_same_property() {
 #[test]
 #[ignore = "long: ./check long"]
 fn counterexamples_of_many_rounds_replay_and_break_the_same_property() {
-    counterexamples_replay(rounds_of_two);
+    counterexamples_replay(rounds_for_two_nodes);
 }
 
 /// Replays what random walks find in all small fixtures, and depth-first search in some.

@@ -1,4 +1,5 @@
-//! Checks by name: every fixture fails, its correct twin passes, and every counterexample replays.
+//! Exhaustive checks: every fixture fails, its correct twin passes, and every counterexample
+//! replays.
 
 mod agreement;
 mod common;

@@ -1,7 +1,7 @@
 //! Toy algorithms: each has one seeded bug and a correct twin. The checker must find the bug and
 //! accept the twin.
 
-use crate::check::common::{checked, example, spec, timed, verdict, violated};
+use crate::check::common::{checked, counterexample, spec, timed, verdict, violated};
 use quorate_check::Counterexample;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Duration, NodeId};
@@ -38,7 +38,7 @@ fn a_forgetful_arbiter_violates_exclusion() {
         assert_eq!(verdict(&run, "exclusion").holds, Some(false), "{}", spec.command());
         // The arbiter enters; another node requests entry, its request arrives, and the grant
         // arrives.
-        assert_eq!(example(&run, "exclusion").len(), 4, "{}", spec.command());
+        assert_eq!(counterexample(&run, "exclusion").len(), 4, "{}", spec.command());
     }
     assert_correct("toy-mindful");
 }
@@ -77,7 +77,7 @@ impl Observer<Command, Event> for Rounds {
                 self.starved.remove(node);
                 self.entries += usize::from(self.on_cycle);
             }
-            Moment::World { what: WorldEvent::Changed { text }, .. } if text.contains("repeats for ever") => {
+            Moment::World { event: WorldEvent::Changed { text }, .. } if text.contains("repeats for ever") => {
                 self.on_cycle = true;
                 self.starved = self.waiting.clone();
             }
@@ -95,7 +95,7 @@ fn an_unfair_arbiter_starves_a_node_while_others_enter() {
     let run = checked(&spec("toy-favourite", 3, None));
     assert!(run.is_complete());
     assert_eq!(names(&run), ["served"]);
-    let example = example(&run, "served");
+    let example = counterexample(&run, "served");
     assert!(example.cycle().is_some_and(|start| start < example.len()));
     let rounds = rounds(&run, example);
     assert!(rounds.on_cycle && rounds.entries > 0);
@@ -116,8 +116,8 @@ fn an_arbiter_that_forgets_a_request_starves_a_node() {
         let run = checked(&spec);
         assert!(run.is_complete());
         assert_eq!(names(&run), ["served"]);
-        if example(&run, "served").cycle().is_some() {
-            assert!(!rounds(&run, example(&run, "served")).starved.is_empty());
+        if counterexample(&run, "served").cycle().is_some() {
+            assert!(!rounds(&run, counterexample(&run, "served")).starved.is_empty());
         }
     }
     let run = checked(&spec("toy-slip", 3, 1));

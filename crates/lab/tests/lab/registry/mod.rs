@@ -1,4 +1,4 @@
-//! The algorithms by name.
+//! Tests of the registry of algorithms.
 
 mod table;
 mod wrapper;

@@ -42,8 +42,8 @@ impl Bounds {
     }
 
     /// Adds views, with at most `changes` changes, and clients that expect delayed answers.
-    pub(crate) fn views(mut self, changes: u8, waits: bool) -> Self {
-        self.setup.views = Some(Views { changes, waits });
+    pub(crate) fn views(mut self, changes: u8, waits_for_leases: bool) -> Self {
+        self.setup.views = Some(Views { changes, waits_for_leases });
         self.clients.views = true;
         self
     }
