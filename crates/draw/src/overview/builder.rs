@@ -85,7 +85,7 @@ impl OverviewBuilder {
                 self.count_effect(*node, effect, &mut counts);
                 Some(*node)
             }
-            Moment::World { what: event, .. } => self.count_world_event(event, &mut counts),
+            Moment::World { event, .. } => self.count_world_event(event, &mut counts),
         };
         if let Some(node) = node
             && self.set_role(node, roles.role(node), time)

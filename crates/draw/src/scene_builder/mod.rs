@@ -334,7 +334,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             return;
         }
         let position = self.position(time);
-        self.scene.marks.push(Mark { line: self.line, position, lane, kind, text: words::world(what) });
+        self.scene.marks.push(Mark { line: self.line, position, lane, kind, text: words::world(event) });
         if let (Some(lane), Some(node)) = (lane, node) {
             self.lanes.change(lane, LaneState::new(&self.roles, node), position);
         }

@@ -402,7 +402,7 @@ fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Gr
 }
 
 fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
-    promises_with(spec, entry, !spec.can_stop())
+    promises_with(spec, entry, !spec.can_stop_nodes())
 }
 
 /// Returns the properties that an algorithm promises. `no_crashes` says that no node can crash.
