@@ -8,7 +8,7 @@
 
 use super::central::WhenBusy;
 use super::quorum::Quorums;
-use super::voting::Asks;
+use super::voting::RequestOrder;
 use super::{
     Access, COMMANDS, Central, Command, Event, Facts, Lamport, Links, Maekawa, Model, Patience, ReadersWriters,
     Refusal, RicartAgrawala, RicartAgrawalaImplicit, RicartAgrawalaModulo, RicartAgrawalaRing, TokenRing, Voting,
@@ -372,8 +372,8 @@ every_schedule! {
     maekawa_in_a_plane_holds_in_every_schedule(
         schedules, in_a(Quorums::Plane), maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane)
     );
-    voting_holds_in_every_schedule(timed_schedules, voting(Asks::All), voting::facts(Asks::All));
-    sequential_voting_holds_in_every_schedule(timed_schedules, voting(Asks::Sequential), voting::facts(Asks::Sequential));
+    voting_holds_in_every_schedule(timed_schedules, voting(RequestOrder::AllAtOnce), voting::facts(RequestOrder::AllAtOnce));
+    sequential_voting_holds_in_every_schedule(timed_schedules, voting(RequestOrder::Sequential), voting::facts(RequestOrder::Sequential));
     /// When all clients are idle, all nodes are in their initial state.
     a_token_ring_on_call_holds_in_every_schedule(schedules, TokenRing::on_call, token_ring::FACTS);
 }
@@ -396,8 +396,8 @@ fn in_a(quorums: Quorums) -> impl Fn(NodeId, Group) -> Maekawa {
     move |me, group| Maekawa::new(me, group, maekawa::Form::DeadlockFree, quorums)
 }
 
-fn voting(asks: Asks) -> impl Fn(NodeId, Group) -> Voting {
-    move |me, group| Voting::new(me, group, asks, BOUNDS)
+fn voting(order: RequestOrder) -> impl Fn(NodeId, Group) -> Voting {
+    move |me, group| Voting::new(me, group, order, BOUNDS)
 }
 
 proptest! {

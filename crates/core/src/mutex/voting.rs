@@ -79,9 +79,9 @@ fn unit(bounds: Bounds) -> Duration {
 
 /// The order in which a node requests votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Asks {
+pub enum RequestOrder {
     /// All votes at once.
-    All,
+    AllAtOnce,
     /// One vote after the other. All nodes use the same order, so that competing requests meet at
     /// the first replicas.
     Sequential,
@@ -108,7 +108,7 @@ struct Config {
     hosts: Vec<NodeId>,
     /// The number of votes that admit.
     needed: usize,
-    asks: Asks,
+    order: RequestOrder,
     /// The unit of waiting times.
     answer: Duration,
 }
@@ -198,22 +198,36 @@ impl Protocol for Voting {
 
 impl Voting {
     /// An idle node of this group, for the default resource.
-    pub fn new(me: NodeId, group: Group, asks: Asks, bounds: Bounds) -> Self {
+    pub fn new(me: NodeId, group: Group, order: RequestOrder, bounds: Bounds) -> Self {
         let needed = group.majority();
-        Self::with_votes(me, group, RESOURCE, needed, asks, bounds)
+        Self::with_votes(me, group, RESOURCE, needed, order, bounds)
     }
 
     /// An idle node of this group, which enters with `needed` votes for the replicas of this
     /// resource. The caller must ensure that `needed` is more than half.
-    pub fn with_votes(me: NodeId, group: Group, resource: &str, needed: usize, asks: Asks, bounds: Bounds) -> Self {
+    pub fn with_votes(
+        me: NodeId,
+        group: Group,
+        resource: &str,
+        needed: usize,
+        order: RequestOrder,
+        bounds: Bounds,
+    ) -> Self {
         let hosts = placement(resource, &group);
-        Self::with_config(Config { me, group, resource: resource.into(), hosts, needed, asks, answer: unit(bounds) })
+        Self::with_config(Config { me, group, resource: resource.into(), hosts, needed, order, answer: unit(bounds) })
     }
 
     /// An idle node of this group with an explicit voter for each replica. In its next view it uses
     /// the replicas of the default resource.
-    pub fn with_hosts(me: NodeId, group: Group, hosts: Vec<NodeId>, needed: usize, asks: Asks, bounds: Bounds) -> Self {
-        Self::with_config(Config { me, group, resource: RESOURCE.into(), hosts, needed, asks, answer: unit(bounds) })
+    pub fn with_hosts(
+        me: NodeId,
+        group: Group,
+        hosts: Vec<NodeId>,
+        needed: usize,
+        order: RequestOrder,
+        bounds: Bounds,
+    ) -> Self {
+        Self::with_config(Config { me, group, resource: RESOURCE.into(), hosts, needed, order, answer: unit(bounds) })
     }
 
     fn with_config(config: Config) -> Self {
@@ -280,9 +294,9 @@ impl Voting {
             rule,
             format_args!("requests {} of {} votes with {stamp}", self.config.needed, self.config.hosts.len()),
         );
-        match self.config.asks {
-            Asks::All => self.ask_all(out),
-            Asks::Sequential => self.evaluate(out),
+        match self.config.order {
+            RequestOrder::AllAtOnce => self.ask_all(out),
+            RequestOrder::Sequential => self.evaluate(out),
         }
     }
 
@@ -368,7 +382,7 @@ impl Voting {
     /// VO-1. In the sequential form, requests the next vote when the last one is answered.
     fn ask_next(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, .. }) = &self.phase else { return };
-        if self.config.asks == Asks::Sequential
+        if self.config.order == RequestOrder::Sequential
             && bid.count(Answer::Pending) == 0
             && let Some(index) = bid.voters.iter().position(|voter| voter.answer == Answer::NotAsked)
         {

@@ -152,7 +152,7 @@ impl Statement {
     }
 
     /// Whether all deposits were made and none was lost.
-    pub fn is_right(&self) -> bool {
+    pub fn is_correct(&self) -> bool {
         self.balance == self.expected
     }
 }
@@ -203,10 +203,10 @@ pub fn count(
     while count.seeds < seeds && goes_on() {
         let statement = state(&spec, terms);
         count.seeds += 1;
-        count.right += u64::from(statement.is_right());
+        count.right += u64::from(statement.is_correct());
         count.losing += u64::from(statement.lost > 0);
         count.most_lost = count.most_lost.max(statement.lost);
-        if !statement.is_right() {
+        if !statement.is_correct() {
             count.first_wrong.get_or_insert(spec.seed);
         }
         spec.seed = spec.seed.wrapping_add(1);

@@ -21,7 +21,7 @@ use quorate_core::fixtures::{Flaw, NoLock, RicartAgrawala1981, no_lock};
 use quorate_core::mutex::central::WhenBusy;
 use quorate_core::mutex::maekawa::Form;
 use quorate_core::mutex::quorum::Quorums;
-use quorate_core::mutex::voting::Asks;
+use quorate_core::mutex::voting::RequestOrder;
 use quorate_core::mutex::{
     Central, Choice, Command, Event, Facts, Lamport, Maekawa, MutexByElection, Raymond, ReadersWriters, RicartAgrawala,
     RicartAgrawalaImplicit, RicartAgrawalaModulo, RicartAgrawalaRing, RoucairolCarvalho, TokenRequest, TokenRing,
@@ -71,9 +71,9 @@ impl FamilyTypes for Mutex {
             in_views(const { &maekawa::facts(Form::DeadlockFree, Quorums::Plane) }, |me, group, _| {
                 Maekawa::new(me, group, Form::DeadlockFree, Quorums::Plane)
             }),
-            in_views(&voting::FACTS, |me, group, bounds| Voting::new(me, group, Asks::All, bounds)),
-            in_views(const { &voting::facts(Asks::Sequential) }, |me, group, bounds| {
-                Voting::new(me, group, Asks::Sequential, bounds)
+            in_views(&voting::FACTS, |me, group, bounds| Voting::new(me, group, RequestOrder::AllAtOnce, bounds)),
+            in_views(const { &voting::facts(RequestOrder::Sequential) }, |me, group, bounds| {
+                Voting::new(me, group, RequestOrder::Sequential, bounds)
             }),
             mutex(&mutex_by_election::FACTS, ByElection::new),
         ]
@@ -129,7 +129,7 @@ impl FamilyTypes for Mutex {
         &entry.facts.profile
     }
 
-    fn codec_of(entry: &MutexEntry) -> AnyCodec {
+    fn entry_codec(entry: &MutexEntry) -> AnyCodec {
         entry.codec.clone()
     }
 

@@ -166,8 +166,9 @@ fn clients_are_notified_of_a_disk_failure_as_a_crash() {
     assert!(!world.is_up(crate::common::node(1)));
     assert!(!world.is_left_to_timers(), "the node is to restart");
     while world.advance() {}
-    let news: Vec<_> = std::iter::from_fn(|| world.next_client_event()).map(|(_, news)| news).collect();
-    assert_eq!(news, [ClientEvent::Crashed, ClientEvent::Restarted]);
+    let notifications: Vec<_> =
+        std::iter::from_fn(|| world.next_client_event()).map(|(_, notification)| notification).collect();
+    assert_eq!(notifications, [ClientEvent::Crashed, ClientEvent::Restarted]);
     assert_eq!(world.time(), at("9ms"));
 }
 

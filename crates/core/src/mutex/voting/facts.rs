@@ -1,33 +1,39 @@
 //! Expected figures of voting in both of its forms.
 
-use super::{Asks, RESOURCE, placement};
+use super::{RESOURCE, RequestOrder, placement};
 use crate::mutex::Service;
 use crate::mutex::prelude::*;
 
 /// Expected figures of the default form.
-pub const FACTS: Facts = facts(Asks::All);
+pub const FACTS: Facts = facts(RequestOrder::AllAtOnce);
 
 /// Expected figures of a form.
-pub const fn facts(asks: Asks) -> Facts {
-    let (name, summary) = match asks {
-        Asks::All => ("voting", "ask all replicas' voters at once; a majority of votes admits, else back off"),
-        Asks::Sequential => ("voting-sequential", "ask the replicas' voters one by one until a majority has voted"),
+pub const fn facts(order: RequestOrder) -> Facts {
+    let (name, summary) = match order {
+        RequestOrder::AllAtOnce => {
+            ("voting", "ask all replicas' voters at once; a majority of votes admits, else back off")
+        }
+        RequestOrder::Sequential => {
+            ("voting-sequential", "ask the replicas' voters one by one until a majority has voted")
+        }
     };
     let source = include_str!("../voting.rs");
     let profile = Profile { name, class: "quorum-based", summary, source, flaw: None, checkable: true };
-    Facts { service: Service::Likely, form: choices(asks), ..Facts::new(profile, cost(asks)) }
+    Facts { service: Service::Likely, form: choices(order), ..Facts::new(profile, cost(order)) }
 }
 
-const fn choices(asks: Asks) -> &'static [Choice] {
-    match asks {
-        Asks::All => &[Choice { algorithm: "voting", option: "asks", value: "all", is_default: true }],
-        Asks::Sequential => &[Choice { algorithm: "voting", option: "asks", value: "sequential", is_default: false }],
+const fn choices(order: RequestOrder) -> &'static [Choice] {
+    match order {
+        RequestOrder::AllAtOnce => &[Choice { algorithm: "voting", option: "asks", value: "all", is_default: true }],
+        RequestOrder::Sequential => {
+            &[Choice { algorithm: "voting", option: "asks", value: "sequential", is_default: false }]
+        }
     }
 }
 
-const fn cost(asks: Asks) -> Cost {
-    match asks {
-        Asks::All => Cost {
+const fn cost(order: RequestOrder) -> Cost {
+    match order {
+        RequestOrder::AllAtOnce => Cost {
             messages: "2nk+n",
             client: "2T",
             sync: "≥T",
@@ -35,7 +41,7 @@ const fn cost(asks: Asks) -> Cost {
             client_delay: |case| delay(case, Voters::delay_at_once),
             sync_delay: |_| Range::at_least(1),
         },
-        Asks::Sequential => Cost {
+        RequestOrder::Sequential => Cost {
             messages: "2mk+m",
             client: "2mT",
             sync: "≥T",

@@ -13,7 +13,7 @@ impl ViewTransition for Voting {
     /// Places the replicas anew, one for each member. The node in the critical section has all
     /// votes, and returns them on its release.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
-        let Config { resource, asks, answer, .. } = &*self.config;
+        let Config { resource, order, answer, .. } = &*self.config;
         let group = start.group().clone();
         let (hosts, needed) = (placement(resource, &group), group.majority());
         *self = Self::with_config(Config {
@@ -22,7 +22,7 @@ impl ViewTransition for Voting {
             resource: resource.clone(),
             hosts,
             needed,
-            asks: *asks,
+            order: *order,
             answer: *answer,
         });
         let Some(stamp) = start.holder_stamp() else { return };

@@ -4,7 +4,7 @@ use super::Change;
 use quorate_core::{Epoch, NodeId};
 use std::collections::BTreeMap;
 
-/// What a node knows about the leader.
+/// A node's knowledge of the leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Belief {
     #[default]
@@ -55,10 +55,10 @@ impl Agreement {
     pub fn change(&mut self, node: NodeId, change: Change) {
         let Some(before) = self.beliefs.get(node.index()).copied() else { return };
         let after = match (before, change) {
-            (belief, Change::Campaigns | Change::Extends { .. }) => belief,
-            (_, Change::Begins(_) | Change::Boots | Change::Ends) => Belief::Unaware,
-            (_, Change::Learns { leader, epoch, until: _ }) => Belief::Knows { leader, epoch },
-            (_, Change::Dies) => Belief::Down,
+            (belief, Change::Campaigns | Change::ExtendsLease { .. }) => belief,
+            (_, Change::BeginsElection(_) | Change::Starts | Change::LosesLeader) => Belief::Unaware,
+            (_, Change::LearnsLeader { leader, epoch, until: _ }) => Belief::Knows { leader, epoch },
+            (_, Change::Crashes) => Belief::Down,
         };
         self.forget(node, before);
         if let Some(belief) = self.beliefs.get_mut(node.index()) {

@@ -40,17 +40,21 @@ impl LeaderLeases {
         let Some((time, node, change)) = change(moment) else { return };
         let Some(lease) = self.leases.get_mut(node.index()) else { return };
         match change {
-            Change::Learns { leader, until, .. } if leader == node => {
+            Change::LearnsLeader { leader, until, .. } if leader == node => {
                 *lease = Some(LeaderLease { since: time, until });
                 self.check(time, node, "became the leader", line);
             }
-            Change::Extends { until } => {
+            Change::ExtendsLease { until } => {
                 if let Some(lease) = lease {
                     lease.until = until;
                     self.check(time, node, "extended its leadership", line);
                 }
             }
-            Change::Begins(_) | Change::Learns { .. } | Change::Ends | Change::Dies | Change::Boots => *lease = None,
+            Change::BeginsElection(_)
+            | Change::LearnsLeader { .. }
+            | Change::LosesLeader
+            | Change::Crashes
+            | Change::Starts => *lease = None,
             Change::Campaigns => {}
         }
     }

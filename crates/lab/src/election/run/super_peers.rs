@@ -25,17 +25,17 @@ impl SuperPeerMeasures {
 
     pub fn observe(&mut self, node: NodeId, change: Change, before: &Agreement) {
         match change {
-            Change::Learns { leader, .. } => self.record_leader(node, leader),
-            Change::Dies => {
+            Change::LearnsLeader { leader, .. } => self.record_leader(node, leader),
+            Change::Crashes => {
                 self.must_move += self.moves_caused_by(node, before, false);
                 self.forget(node);
             }
-            Change::Boots => {
+            Change::Starts => {
                 self.has_begun = true;
                 self.must_move += self.moves_caused_by(node, before, true);
                 self.forget(node);
             }
-            Change::Campaigns | Change::Begins(_) | Change::Extends { .. } | Change::Ends => {}
+            Change::Campaigns | Change::BeginsElection(_) | Change::ExtendsLease { .. } | Change::LosesLeader => {}
         }
     }
 

@@ -16,7 +16,7 @@ use crate::bounds::Bounds;
 use crate::mutex::central::{DENY_AND_QUEUE_FACTS, DENY_FACTS, WhenBusy};
 use crate::mutex::prelude::*;
 use crate::mutex::quorum::Quorums;
-use crate::mutex::voting::Asks;
+use crate::mutex::voting::RequestOrder;
 use crate::mutex::{
     Central, Lamport, Maekawa, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaRing, RoucairolCarvalho,
     TokenRequest, TokenRing, Voting, central, lamport, maekawa, raymond, readers_writers, ricart_agrawala,
@@ -122,10 +122,10 @@ every_schedule! {
         |me, group| Maekawa::new(me, group, maekawa::Form::DeadlockFree, Quorums::Plane),
         maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane)
     );
-    voting_holds_in_every_schedule_over_views(|me, group| Voting::new(me, group, Asks::All, BOUNDS), voting::FACTS);
+    voting_holds_in_every_schedule_over_views(|me, group| Voting::new(me, group, RequestOrder::AllAtOnce, BOUNDS), voting::FACTS);
     sequential_voting_holds_in_every_schedule_over_views(
-        |me, group| Voting::new(me, group, Asks::Sequential, BOUNDS),
-        voting::facts(Asks::Sequential)
+        |me, group| Voting::new(me, group, RequestOrder::Sequential, BOUNDS),
+        voting::facts(RequestOrder::Sequential)
     );
 }
 

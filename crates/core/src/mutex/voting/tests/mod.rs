@@ -7,7 +7,7 @@
 mod retries;
 mod sequential;
 
-use super::{Asks, Voting};
+use super::{RequestOrder, Voting};
 use crate::bounds::Bounds;
 use crate::mutex::prelude::*;
 use crate::mutex::rules::{rules, with_a_stranger};
@@ -16,7 +16,7 @@ use expect_test::expect;
 const BOUNDS: Bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
 
 fn node(me: NodeId, group: Group) -> Voting {
-    Voting::new(me, group, Asks::All, BOUNDS)
+    Voting::new(me, group, RequestOrder::AllAtOnce, BOUNDS)
 }
 
 rules! { node, 3;
@@ -174,5 +174,5 @@ rules! { node, 3;
 }
 
 fn with_all_votes_at_one(me: NodeId, group: Group) -> Voting {
-    Voting::with_votes(me, group, "lock", 2, Asks::All, BOUNDS)
+    Voting::with_votes(me, group, "lock", 2, RequestOrder::AllAtOnce, BOUNDS)
 }

@@ -1,6 +1,6 @@
 //! Tests of the sequential form: one replica after the other.
 
-use super::super::{Asks, Voting};
+use super::super::{RequestOrder, Voting};
 use super::BOUNDS;
 use crate::group::Group;
 use crate::mutex::rules::rules;
@@ -8,7 +8,7 @@ use crate::node::NodeId;
 use expect_test::expect;
 
 fn node(me: NodeId, group: Group) -> Voting {
-    Voting::new(me, group, Asks::Sequential, BOUNDS)
+    Voting::new(me, group, RequestOrder::Sequential, BOUNDS)
 }
 
 rules! { node, 3;

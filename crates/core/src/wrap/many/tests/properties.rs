@@ -3,7 +3,7 @@
 use super::lock_group::LockGroup;
 use crate::mutex::maekawa::Form;
 use crate::mutex::quorum::Quorums;
-use crate::mutex::voting::Asks;
+use crate::mutex::voting::RequestOrder;
 use crate::mutex::{
     Central, Command, Event, Lamport, Maekawa, Raymond, ReadersWriters, RicartAgrawala, RicartAgrawalaRing,
     RoucairolCarvalho, TokenRequest, TokenRing, Voting,
@@ -159,7 +159,7 @@ proptest! {
             Action::Deliver(place) => Action::Deliver(place),
         };
         let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
-        let make = |me, group| Voting::new(me, group, Asks::All, bounds);
+        let make = |me, group| Voting::new(me, group, RequestOrder::AllAtOnce, bounds);
         assert_safe_and_live(LockGroup::new(3, make), actions.into_iter().map(tries).collect());
     }
 }

@@ -8,7 +8,7 @@ use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// The handling of a request while two nodes exchange a ball message for ever.
+/// The handling of a request while two nodes exchange a ball message forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Handling {
     Grants,

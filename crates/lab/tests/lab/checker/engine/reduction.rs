@@ -17,7 +17,7 @@ struct TokenGame {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Game {
-    /// The first one sends a ball to itself for ever, and sends the token when it leaves.
+    /// The first one sends a ball to itself forever, and sends the token when it leaves.
     ForEver,
     /// The first one sends the token when it enters, and a ball to itself, with which it leaves.
     Once,

@@ -10,8 +10,8 @@ struct StateGraph {
     due: Vec<Vec<Obligation>>,
 }
 
-/// Returns whether a run can end or cycle for ever while the same node waits and no obligation
-/// remains unmet for ever.
+/// Returns whether a run can end or cycle forever while the same node waits and no obligation
+/// remains unmet forever.
 pub(crate) fn starves(make: &Maker, bounds: &Bounds) -> bool {
     assert!(bounds.setup.timing.is_none(), "a time limit makes liveness undecidable");
     let graph = graph(make, bounds);
@@ -49,7 +49,7 @@ impl StateGraph {
         ends || self.components(&waits).iter().any(|component| self.is_fair(component))
     }
 
-    /// Whether a run that visits all of a component for ever, and nothing else, meets all its
+    /// Whether a run that visits all of a component forever, and nothing else, meets all its
     /// obligations.
     fn is_fair(&self, component: &BTreeSet<usize>) -> bool {
         let mut inner = component.iter().flat_map(|state| &self.edges[*state]).filter(|(to, _)| component.contains(to));
