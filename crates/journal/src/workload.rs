@@ -8,7 +8,7 @@ pub trait Workload<C, E> {
     /// Plans the first commands.
     fn begin(&mut self, plan: &mut Plan<C>);
     /// Notifies the client of `node`, which may plan further actions.
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<E>, plan: &mut Plan<C>);
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<E>, plan: &mut Plan<C>);
     /// Returns whether all requests were made and answered.
     fn is_done(&self) -> bool;
 }
@@ -70,9 +70,9 @@ impl<C> Plan<C> {
         self.0.push(Planned { at, node, what: PlannedAction::Depart });
     }
 
-    /// Plans a [`ClientEvent::Alarm`] for a node's client at the time `at`, whether the node is up or
-    /// down.
-    pub fn wake(&mut self, at: Time, node: NodeId) {
+    /// Plans a [`ClientEvent::Alarm`] for a node's client at the time `at`, whether the node is up
+    /// or down.
+    pub fn set_alarm(&mut self, at: Time, node: NodeId) {
         self.0.push(Planned { at, node, what: PlannedAction::Alarm });
     }
 }

@@ -17,10 +17,10 @@ impl<C, E, W: Workload<C, E>, S: Workload<C, E>> Workload<C, E> for RunClients<W
         }
     }
 
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<E>, plan: &mut Plan<C>) {
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<E>, plan: &mut Plan<C>) {
         match self {
-            Self::Workload(clients) => clients.on_event(now, node, news, plan),
-            Self::Script(clients) => clients.on_event(now, node, news, plan),
+            Self::Workload(clients) => clients.on_event(now, node, notification, plan),
+            Self::Script(clients) => clients.on_event(now, node, notification, plan),
         }
     }
 

@@ -94,7 +94,7 @@ pub trait Comparison {
     }
 
     /// Whether every property holds, and every binding figure is as expected.
-    fn is_right(&self) -> bool;
+    fn is_correct(&self) -> bool;
 
     /// Returns the results for people.
     fn page(&self) -> Page;

@@ -81,7 +81,7 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
 
     /// Returns the codec for the messages and durable state of the algorithm's nodes, without any
     /// wrapper.
-    fn codec_of(entry: &Self::Entry) -> AnyCodec;
+    fn entry_codec(entry: &Self::Entry) -> AnyCodec;
 
     /// Returns the name of the algorithm of which this entry is a variant.
     fn algorithm_of(entry: &Self::Entry) -> &'static str {

@@ -80,7 +80,7 @@ macro_rules! families {
 
             pub fn codec(&self) -> AnyCodec {
                 match self {
-                    $(Self::$Family(entry) => crate::$Family::codec_of(entry),)*
+                    $(Self::$Family(entry) => crate::$Family::entry_codec(entry),)*
                 }
             }
 

@@ -52,7 +52,7 @@ pub(crate) struct LiveGroup<F: FamilyLab> {
     zero: Time,
     /// The journal of faults, once the clients have begun.
     world: Option<WorldJournal>,
-    news: VecDeque<(NodeId, ClientEvent<F::Event>)>,
+    client_events: VecDeque<(NodeId, ClientEvent<F::Event>)>,
     retries: TimedQueue<NodeId>,
     journals: Vec<PathBuf>,
     /// Whether the run is ending, so that a process that gets ready is stopped at once.
@@ -81,7 +81,7 @@ impl<F: FamilyLab> LiveGroup<F> {
             clock,
             zero: Time::ZERO,
             world: None,
-            news: VecDeque::new(),
+            client_events: VecDeque::new(),
             retries: TimedQueue::new(),
             journals: Vec::new(),
             is_ending: false,
@@ -129,8 +129,8 @@ impl<F: FamilyLab> LiveGroup<F> {
         Time::from_nanos(self.clock.now().nanos().saturating_sub(self.zero.nanos()))
     }
 
-    pub(crate) fn next_news(&mut self) -> Option<(NodeId, ClientEvent<F::Event>)> {
-        self.news.pop_front()
+    pub(crate) fn next_client_event(&mut self) -> Option<(NodeId, ClientEvent<F::Event>)> {
+        self.client_events.pop_front()
     }
 
     /// The current incarnation of a node, from 0.
@@ -285,7 +285,7 @@ impl<F: FamilyLab> LiveGroup<F> {
             NodeLine::Listening(address) => self.listening(node, address),
             NodeLine::Started(_) => self.started(node),
             NodeLine::Event(event) => {
-                self.news.push_back((node, ClientEvent::Emitted(event)));
+                self.client_events.push_back((node, ClientEvent::Emitted(event)));
                 Ok(())
             }
             NodeLine::Refused(reason) => Err(LiveError::Refused { node, reason }),
@@ -321,7 +321,7 @@ impl<F: FamilyLab> LiveGroup<F> {
             other => other,
         };
         if member.incarnations > 1 {
-            self.news.push_back((node, ClientEvent::Restarted));
+            self.client_events.push_back((node, ClientEvent::Restarted));
         }
         if self.is_ending { self.stop(node) } else { Ok(()) }
     }
@@ -337,7 +337,7 @@ impl<F: FamilyLab> LiveGroup<F> {
             State::Dying(mut child) => {
                 child.wait().map_err(|reason| LiveError::Signal { node, what: "killed", reason })?;
                 let journal = self.launch.journal(node, member.incarnation());
-                self.news.push_back((node, ClientEvent::Crashed));
+                self.client_events.push_back((node, ClientEvent::Crashed));
                 if std::fs::metadata(&journal).map_or(0, |file| file.len()) == 0 {
                     // It crashed before it did anything visible, and has no journal.
                     self.journals.retain(|path| *path != journal);

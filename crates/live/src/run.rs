@@ -249,9 +249,9 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
             while let Some(action) = self.actions.due(group.now()) {
                 group.apply(action)?;
             }
-            while let Some((node, news)) = group.next_news() {
+            while let Some((node, notification)) = group.next_client_event() {
                 last_activity = group.now();
-                self.handle_news(node, &news, group);
+                self.handle_client_event(node, &notification, group);
             }
             while let Some(due) = self.plans.due(group.now()) {
                 self.carry_out(due, group)?;
@@ -283,12 +283,12 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
         std::time::Duration::from_nanos(pause.nanos())
     }
 
-    fn handle_news(&mut self, node: NodeId, news: &ClientEvent<F::Event>, group: &LiveGroup<F>) {
+    fn handle_client_event(&mut self, node: NodeId, notification: &ClientEvent<F::Event>, group: &LiveGroup<F>) {
         let now = group.now();
-        if let ClientEvent::Emitted(event) = news {
+        if let ClientEvent::Emitted(event) = notification {
             (self.watch)(now, node, event);
         }
-        self.clients.on_event(now, node, news, &mut self.plan);
+        self.clients.on_event(now, node, notification, &mut self.plan);
         self.queue_plans(group);
     }
 
@@ -316,7 +316,7 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
                     group.command(node, &command)?;
                 }
             }
-            Due::Alarm(node) => self.handle_news(node, &ClientEvent::Alarm, group),
+            Due::Alarm(node) => self.handle_client_event(node, &ClientEvent::Alarm, group),
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Runs any protocol between real processes, over TCP or TLS.
 //!
-//! A [`Runtime`] is one node of a group with its network, clock, disk and journal. Every two nodes
-//! share one connection, plain or encrypted, and a link that outlives it: while both processes
-//! live, the link loses, repeats and reorders nothing. To embed a node, give `Runtime` a listening
-//! socket, a protocol and a [`Codec`](quorate_core::Codec); it returns a [`Handle`] for commands
-//! and a future to run.
+//! A [`Runtime`] is one node of a group with its network, clock, disk and journal. Each pair of
+//! nodes shares one connection, plain or encrypted, and one link that outlives the connection:
+//! while both processes are alive, the link delivers every message exactly once and in order. To
+//! embed a node, give `Runtime` a listening socket, a protocol and a
+//! [`Codec`](quorate_core::Codec); it returns a [`Handle`] for commands and a future to run.
 //!
 //! ```text
 //! handle ─ commands ─▶ node task ─ outbox ─▶ link ─▶ writer ─┐
@@ -12,7 +12,7 @@
 //!                        │   ▼                               │
 //!                      inbox ◀────────────────── reader ◀────┘
 //!
-//! one peer task per peer: dials, accepts, and keeps the one elected connection
+//! one task per peer: dials, accepts, and keeps the connection that both nodes elect
 //! ```
 
 pub mod certificates;
@@ -38,7 +38,7 @@ pub mod tls;
 pub use group::GroupName;
 pub use link_handle::LinkStats;
 pub use quorate_core::packed::Postcard;
-pub use runtime::{CommandRejected, Ending, Handle, Reports, Runtime, reports};
+pub use runtime::{CommandRejected, DiskReports, Ending, Handle, Runtime, disk_reports};
 pub use settings::{Limits, Overflow, Settings};
 
 #[cfg(doctest)]

@@ -55,23 +55,23 @@ pub struct Runtime<P: Recordable, D: Durable, O, C> {
     pub node: P,
     pub found: StartState<P::Durable>,
     pub parts: Parts<D, O>,
-    /// The disk's reports, from [`reports`]. The sending end belongs to the
+    /// The disk's reports, from [`disk_reports`]. The sending end belongs to the
     /// [`DiskWriter`](quorate_store::Scribe).
-    pub reports: Reports,
+    pub reports: DiskReports,
     pub codec: C,
 }
 
 /// Receiving end of a disk's reports to its node.
-pub struct Reports(mpsc::UnboundedReceiver<Report>);
+pub struct DiskReports(mpsc::UnboundedReceiver<Report>);
 
 /// Creates a channel for a disk's reports: a callback for the disk, and the end for a [`Runtime`].
-pub fn reports() -> (impl FnMut(Report) + Send + 'static, Reports) {
+pub fn disk_reports() -> (impl FnMut(Report) + Send + 'static, DiskReports) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let report = move |report| {
         // Sending fails only if the node has ended.
         let _ = sender.send(report);
     };
-    (report, Reports(receiver))
+    (report, DiskReports(receiver))
 }
 
 /// Why a node did not accept a command, which this returns to the caller.
@@ -126,7 +126,7 @@ impl<C> Handle<C> {
         let _ = self.control.send(InboundControl::View(view));
     }
 
-    /// Reports to the node that another node is suspected to have crashed, or is trusted again.
+    /// DiskReports to the node that another node is suspected to have crashed, or is trusted again.
     pub fn suspect(&self, node: NodeId, is_suspect: bool) {
         let _ = self.control.send(InboundControl::Suspect(node, is_suspect));
     }

@@ -31,22 +31,22 @@ where
 {
     let mut plan = Plan::new();
     // Clients learn which nodes are down at the start before they plan any commands.
-    while let Some((node, news)) = world.next_client_event() {
-        workload.on_event(world.time(), node, &news, &mut plan);
+    while let Some((node, notification)) = world.next_client_event() {
+        workload.on_event(world.time(), node, &notification, &mut plan);
     }
     workload.begin(&mut plan);
     let mut done_at = None;
     let mut notified_at = world.time();
     loop {
-        while let Some((node, news)) = world.next_client_event() {
+        while let Some((node, notification)) = world.next_client_event() {
             notified_at = world.time();
-            workload.on_event(world.time(), node, &news, &mut plan);
+            workload.on_event(world.time(), node, &notification, &mut plan);
         }
         for Planned { at, node, what } in plan.drain() {
             match what {
                 PlannedAction::CommandThisIncarnation(command) => world.command_this_incarnation(at, node, command),
                 PlannedAction::CommandAnyIncarnation(command) => world.command(at, node, command),
-                PlannedAction::Alarm => world.wake(at, node),
+                PlannedAction::Alarm => world.set_alarm(at, node),
                 PlannedAction::Depart => world.depart(node),
             }
         }

@@ -115,16 +115,16 @@ fn instant(time: Time) -> Length {
 pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<Verdict> {
     let war = args.war.war();
     let timeline = armies::simulate(&war, args.seed)?;
-    let is_right = judge(&war, &timeline);
+    let is_correct = judge(&war, &timeline);
     if args.war.json {
         report::json(&RunReport::new(&war, args.seed, &timeline))?;
-        return Ok(Verdict::from_holds(is_right));
+        return Ok(Verdict::from_holds(is_correct));
     }
     let mut out = output();
     writeln!(out, "{} · seed {}\n", heading(&war), args.seed)?;
     write!(out, "{}", Columns(&timeline))?;
     let ending = ending(&timeline, war.guarantee());
-    writeln!(out, "\n  {}", if is_right { paint::good(&ending) } else { paint::bad(&ending) })?;
+    writeln!(out, "\n  {}", if is_correct { paint::good(&ending) } else { paint::bad(&ending) })?;
     let promise = match war.guarantee() {
         Some(most) => format!(
             "In no run are the attacks further apart than {}: quorate check {} --delay {}",
@@ -135,7 +135,7 @@ pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<Verdict> {
         None => format!("The time between the attacks has no bound: quorate check {} --within 1h", PROFILE.name),
     };
     writeln!(out, "{}", paint::dim(&promise))?;
-    Ok(Verdict::from_holds(is_right))
+    Ok(Verdict::from_holds(is_correct))
 }
 
 fn delay(war: &War) -> DurationRange {

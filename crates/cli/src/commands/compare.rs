@@ -51,7 +51,7 @@ impl CompareTask for Task<'_> {
         if let Some(wanted) = &picture {
             draw(&comparison, wanted, is_json)?;
         }
-        Ok(match (comparison.is_right(), comparison.is_complete()) {
+        Ok(match (comparison.is_correct(), comparison.is_complete()) {
             (false, _) => Verdict::Fails,
             (true, true) => Verdict::Holds,
             (true, false) => Verdict::Unfinished,

@@ -59,21 +59,21 @@ pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
     let race = Race::new(args.lock);
     let mut rng = SeededRng::new(args.seed, Stream::Workload);
     let run = race.run(|ready| rng.below(ready.len() as u64) as usize, MAX_STEPS);
-    let is_right = run.end == End::Over && run.counter == race.expected();
+    let is_correct = run.end == End::Over && run.counter == race.expected();
     if args.json {
         report::json(&RunReport::new(args, &race, &run))?;
-        return Ok(Verdict::from_holds(is_right));
+        return Ok(Verdict::from_holds(is_correct));
     }
     let mut out = output();
     writeln!(out, "{} · lock: {} · seed {}\n", paint::bold(PROFILE.name), args.lock, args.seed)?;
     write!(out, "{}", Columns(&run.steps))?;
     writeln!(out, "\n  {}", ending(&race, &run))?;
-    if !is_right {
+    if !is_correct {
         let hint = format!("With a lock: quorate sim {} --seed {} --lock semaphore", PROFILE.name, args.seed);
         writeln!(out, "\n{}", paint::dim(&hint))?;
     }
     writeln!(out, "{}", paint::dim(&format!("Every order: quorate check {}", PROFILE.name)))?;
-    Ok(Verdict::from_holds(is_right))
+    Ok(Verdict::from_holds(is_correct))
 }
 
 fn ending(race: &Race, run: &Run) -> String {
@@ -106,7 +106,7 @@ impl Judged {
     }
 
     /// Whether no update is ever lost.
-    fn is_right(&self) -> bool {
+    fn is_correct(&self) -> bool {
         self.outcomes.always_end_with(self.race.expected())
     }
 }
@@ -117,13 +117,13 @@ fn judge(lock: Option<Locking>, start: i64) -> (Vec<Judged>, bool) {
     match lock {
         Some(locking) => {
             let judged = Judged::new(locking, start);
-            let holds = judged.is_right();
+            let holds = judged.is_correct();
             (vec![judged], holds)
         }
         None => {
             let judged: Vec<_> = LOCKINGS.into_iter().map(|locking| Judged::new(locking, start)).collect();
             // Updates must be lost without a lock, and never with one.
-            let holds = judged.iter().all(|judged| judged.is_right() == judged.locking.protects());
+            let holds = judged.iter().all(|judged| judged.is_correct() == judged.locking.protects());
             (judged, holds)
         }
     }

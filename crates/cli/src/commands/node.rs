@@ -19,7 +19,7 @@ use quorate_lab::options::Basics;
 use quorate_lab::registry::{Task, of_family};
 use quorate_lab::{Algorithm, FamilyLab, NodeOf, Spec, entry, experiment};
 use quorate_net::tls::{Identity, Security, allow_plain};
-use quorate_net::{Ending, Limits, Overflow, Runtime, Settings, reports};
+use quorate_net::{Ending, Limits, Overflow, Runtime, Settings, disk_reports};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -106,7 +106,7 @@ impl<F: FamilyLab> Process<'_, F> {
         if let Some(path) = self.args.trace.as_ref().filter(|path| path.exists()) {
             return Err(journal_exists(path));
         }
-        let (report, reports) = reports();
+        let (report, reports) = disk_reports();
         let cluster = self.args.group.cluster(&self.args.algorithm);
         let codec = F::codec(&self.spec);
         let opened = match &self.args.data {
@@ -148,7 +148,7 @@ impl<F: FamilyLab> Process<'_, F> {
         opened: Opened,
         security: Security,
         clock: Clock,
-        reports: quorate_net::Reports,
+        reports: quorate_net::DiskReports,
         record: O,
     ) -> anyhow::Result<Verdict>
     where

@@ -7,7 +7,7 @@ use crate::report::{grouped, json};
 use crate::{Verdict, interrupt, paint, progress};
 use quorate_core::Duration;
 use quorate_demos::voting_risk::{
-    Ballot, Draws, Forgetting, LEVEL, Likelihood, Nodes, Tally, Trial, ln_as_printed, simulate, violation,
+    Ballot, DrawTrial, Forgetting, LEVEL, Likelihood, NodeTrial, Tally, Trial, ln_as_printed, simulate, violation,
 };
 use quorate_journal::settings::Length;
 use serde::Serialize;
@@ -71,8 +71,8 @@ pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
     };
     let trials = is_simulated.then(|| {
         let tally = match method {
-            MethodArg::Nodes => run_trials(&mut Nodes::new(ballot, forgetting, args.seed), wanted),
-            MethodArg::Draws => run_trials(&mut Draws::new(ballot, forgetting, args.seed), wanted),
+            MethodArg::Nodes => run_trials(&mut NodeTrial::new(ballot, forgetting, args.seed), wanted),
+            MethodArg::Draws => run_trials(&mut DrawTrial::new(ballot, forgetting, args.seed), wanted),
         };
         Trials { method, wanted, tally }
     });

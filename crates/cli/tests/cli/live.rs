@@ -1,4 +1,4 @@
-//! `quorate run`: figures of real processes, planned faults, and clean-up.
+//! `quorate run`: measurements of real processes, scheduled faults, and clean-up.
 
 use crate::run::{quorate, run, run_in};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -12,31 +12,32 @@ use std::time::{Duration, Instant};
 
 /// Waits until a condition holds, for up to a minute.
 #[track_caller]
-pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub(crate) fn wait_until(description: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !condition() {
-        assert!(Instant::now() < deadline, "{what}: not within a minute");
+        assert!(Instant::now() < deadline, "{description}: not within a minute");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// Returns the processes that a run started, found by the name of its group.
-fn nodes(run: u32) -> Vec<Pid> {
-    let group = format!("--group=run-{run}-");
+/// Returns the node processes that the run with this process id started. Their command lines
+/// contain the name of its group.
+fn node_processes(run_pid: u32) -> Vec<Pid> {
+    let group = format!("--group=run-{run_pid}-");
     let belongs = |entry: &fs::DirEntry| {
-        let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&words).split('\0').any(|word| word.starts_with(&group))
+        let command_line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command_line).split('\0').any(|argument| argument.starts_with(&group))
     };
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok).filter(belongs);
     entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// Whether a process of a run exists.
-pub(crate) fn has_nodes(run: u32) -> bool {
-    !nodes(run).is_empty()
+/// Returns whether any node process of a run exists.
+pub(crate) fn has_nodes(run_pid: u32) -> bool {
+    !node_processes(run_pid).is_empty()
 }
 
-/// Whether a process is stopped, by its state in `/proc`.
+/// Returns whether a process is suspended by a signal, according to its state in `/proc`.
 fn is_stopped(pid: Pid) -> bool {
     let text = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
     text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
@@ -52,10 +53,10 @@ pub(crate) fn signal(child: &Child, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// Starts a run that only a signal ends, and waits until its clients work.
+/// Starts a run that only a signal ends, and waits until its clients have started.
 fn start_endless_run(folder: &Path) -> Child {
-    let words = ["run", "central", "--entries", "100000000", "--keep", "kept", "--json"];
-    let child = quorate(folder).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let arguments = ["run", "central", "--entries", "100000000", "--keep", "kept", "--json"];
+    let child = quorate(folder).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let journal = folder.join("kept/world.journal");
     wait_until("clients start", || journal.exists());
     assert!(has_nodes(child.id()));
@@ -122,13 +123,14 @@ fn replicas_survive_a_kill_and_a_stop() {
     assert_eq!((kills, stops, processes), (&1.into(), &1.into(), &4.into()));
     run_in(folder.path(), "replay run.journal").ok(0);
     let journal = fs::read_to_string(folder.path().join("run.journal")).unwrap();
-    for what in [r#""world":{"crashed":{"node":2"#, r#""world":{"paused":{"node":3"#, r#""world":{"resumed":{"node":3"#]
+    for record in
+        [r#""world":{"crashed":{"node":2"#, r#""world":{"paused":{"node":3"#, r#""world":{"resumed":{"node":3"#]
     {
-        assert_eq!(journal.matches(what).count(), 1, "{what}");
+        assert_eq!(journal.matches(record).count(), 1, "{record}");
     }
 }
 
-/// `central` has no replacement for its coordinator, in the simulator and in real processes.
+/// `central` does not replace a crashed coordinator.
 #[test]
 fn the_other_nodes_are_stuck_when_the_coordinator_is_killed() {
     let folder = tempfile::tempdir().unwrap();
@@ -172,12 +174,12 @@ fn an_interrupted_run_reports_and_leaves_no_process() {
     }
 }
 
-/// An interrupt during start-up is not an error: the run is unfinished.
+/// An interrupt during start-up is not an error: the exit code says that the run is unfinished.
 #[test]
 fn a_run_interrupted_during_start_up_is_unfinished() {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["run", "central", "--nodes", "30", "--entries", "100000000", "--keep", "kept"];
-    let child = quorate(folder.path()).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let arguments = ["run", "central", "--nodes", "30", "--entries", "100000000", "--keep", "kept"];
+    let child = quorate(folder.path()).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (pid, log) = (child.id(), folder.path().join("kept/node-1-life-0.log"));
     wait_until("the first process is started", || log.exists());
     signal(&child, Signal::INT);
@@ -189,15 +191,15 @@ fn a_run_interrupted_during_start_up_is_unfinished() {
     assert!(!has_nodes(pid));
 }
 
-/// Ctrl-C in a terminal signals the whole process group, including the programs that set up the
-/// networks.
+/// Ctrl-C in a terminal signals the whole process group, including the `ip` commands that set up
+/// the network namespaces.
 #[test]
 fn namespaces_are_removed_if_interrupted_during_set_up() {
     let mut command = quorate(Path::new("."));
     command.args(["run", "central", "--nodes", "40", "--entries", "100000000", "--namespaces"]).process_group(0);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mine = format!("quorate-{}-", child.id());
-    let exists = || namespaces().contains(&mine);
+    let prefix = format!("quorate-{}-", child.id());
+    let exists = || namespaces().contains(&prefix);
     let deadline = Instant::now() + Duration::from_secs(60);
     while !exists() && child.try_wait().unwrap().is_none() {
         assert!(Instant::now() < deadline, "no network within a minute");
@@ -219,7 +221,7 @@ fn namespaces_are_removed_if_interrupted_during_set_up() {
     assert!(!exists(), "namespaces were left");
 }
 
-/// A run cannot be repeated exactly, so that its files are kept if the journal cannot be written.
+/// A run cannot be repeated exactly, so its files are kept if the journal cannot be written.
 #[test]
 fn a_journal_that_cannot_be_written_is_kept_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
@@ -235,13 +237,14 @@ fn a_journal_that_cannot_be_written_is_kept_elsewhere() {
     fs::remove_dir_all(kept).unwrap();
 }
 
-/// A killed parent cannot stop its nodes, so that they must notice, even a stopped one.
+/// A killed parent cannot stop its node processes, so each of them must end when the parent does,
+/// even one that is suspended.
 #[test]
 fn no_node_outlives_a_killed_parent() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start_endless_run(folder.path());
     let pid = child.id();
-    let stopped = nodes(pid)[0];
+    let stopped = node_processes(pid)[0];
     kill_process(stopped, Signal::STOP).unwrap();
     wait_until("a process is stopped", || is_stopped(stopped));
     child.kill().unwrap();
@@ -256,8 +259,8 @@ fn chaos_is_announced_and_survived() {
     let mut lines = printed.lines();
     assert!(lines.next().unwrap().starts_with("Random faults of seed 3: "), "{printed}");
     assert!(printed.contains("  --kill ") && printed.contains("kill"), "{printed}");
-    let again = "quorate run replica --nodes 3 --seed 3 --operations 60 --chaos";
-    assert!(printed.contains(again), "{printed}");
+    let reproduction = "quorate run replica --nodes 3 --seed 3 --operations 60 --chaos";
+    assert!(printed.contains(reproduction), "{printed}");
     assert!(!printed.contains("still to come"), "{printed}");
 }
 
@@ -288,7 +291,7 @@ fn invalid_options_are_reported_before_any_process_starts() {
     assert_eq!(fs::read_to_string(folder.path().join("full/precious")).unwrap(), "mine");
 }
 
-/// Network namespaces need root and the program ip. Without them the command reports that.
+/// Network namespaces need root and the program `ip`. Without these the command reports an error.
 #[test]
 fn a_partition_heals_and_namespaces_are_removed() {
     let line =
@@ -296,7 +299,7 @@ fn a_partition_heals_and_namespaces_are_removed() {
     let child =
         quorate(Path::new(".")).args(crate::run::words(line)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();
-    let mine = format!("quorate-{}-", child.id());
+    let prefix = format!("quorate-{}-", child.id());
     let output = child.wait_with_output().unwrap();
     let printed = String::from_utf8(output.stderr).unwrap();
     if output.status.code() == Some(2) {
@@ -306,43 +309,43 @@ fn a_partition_heals_and_namespaces_are_removed() {
         assert_eq!((output.status.code(), &report["run"]["cuts"]), (Some(0), &2.into()), "{printed}");
         assert_eq!(report["replica"]["answered"], 30);
     }
-    assert!(!namespaces().contains(&mine), "namespaces were left");
+    assert!(!namespaces().contains(&prefix), "namespaces were left");
 }
 
-/// Returns the indices of lines on which messages of node 1 arrive.
-fn lines_with_messages_of_node_1(lines: &[String]) -> Vec<usize> {
+/// Returns the indices of the lines that record the arrival of a message from node 1.
+fn arrivals_from_node_1(lines: &[String]) -> Vec<usize> {
     let arrives = |line: &String| line.contains(r#""input":{"message":{"id":"1."#);
     (0..lines.len()).filter(|index| arrives(&lines[*index])).collect()
 }
 
-/// The algorithm tolerates loss. Only a comparison of the journals shows that a link lost or
-/// reordered messages.
+/// The algorithm tolerates lost and reordered messages, so only a comparison of the journals
+/// reveals them.
 #[test]
 fn a_link_that_loses_or_reorders_messages_is_detected() {
     let folder = tempfile::tempdir().unwrap();
     let report = run_in(folder.path(), "run raft --keep kept --json").json(0);
     for name in ["links", "disks"] {
-        let judged = report["properties"].as_array().unwrap().iter().find(|property| property["name"] == name);
-        assert_eq!(judged.unwrap()["holds"], true, "{report}");
+        let verdict = report["properties"].as_array().unwrap().iter().find(|property| property["name"] == name);
+        assert_eq!(verdict.unwrap()["holds"], true, "{report}");
     }
     let file = folder.path().join("kept/node-2-life-0.journal");
-    let whole: Vec<String> = fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
-    let record = "record kept/node-1-life-0.journal kept/node-2-life-0.journal kept/node-3-life-0.journal \
+    let original: Vec<String> = fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
+    let record_command = "record kept/node-1-life-0.journal kept/node-2-life-0.journal kept/node-3-life-0.journal \
                   kept/world.journal --out again.journal";
-    let found = run_in(folder.path(), &format!("{record} --json")).json(0);
+    let found = run_in(folder.path(), &format!("{record_command} --json")).json(0);
     assert_eq!(
         (&found["skipped"], &found["forgotten"], &found["warnings"]),
         (&0.into(), &0.into(), &Value::Array(vec![]))
     );
 
-    let receipts = lines_with_messages_of_node_1(&whole);
-    let [one, two] = [receipts[receipts.len() / 2 - 1], receipts[receipts.len() / 2]];
-    let mut lines = whole.clone();
-    let (before, rest) = lines[one].split_once(r#"{"message":"#).unwrap();
+    let receipts = arrivals_from_node_1(&original);
+    let [earlier, later] = [receipts[receipts.len() / 2 - 1], receipts[receipts.len() / 2]];
+    let mut lines = original.clone();
+    let (before, rest) = lines[earlier].split_once(r#"{"message":"#).unwrap();
     let (_, after) = rest.split_once("}}").unwrap();
-    lines[one] = format!(r#"{before}{{"saved":0}}{after}"#);
+    lines[earlier] = format!(r#"{before}{{"saved":0}}{after}"#);
     fs::write(&file, lines.join("\n") + "\n").unwrap();
-    let printed = run_in(folder.path(), record).ok(0);
+    let printed = run_in(folder.path(), record_command).ok(0);
     assert!(printed.contains("messages skipped                   1"), "{printed}");
     assert!(
         printed.contains("warning: A link lost what it carried while both its nodes were up: message 1."),
@@ -350,17 +353,19 @@ fn a_link_that_loses_or_reorders_messages_is_detected() {
     );
 
     let id = |line: &str| line.split_once(r#""id":""#).unwrap().1.split_once('"').unwrap().0.to_owned();
-    let [first, second] = [id(&whole[one]), id(&whole[two])];
-    lines = whole.clone();
-    lines[one] = lines[one].replacen(&first, &second, 1);
-    lines[two] = lines[two].replacen(&second, &first, 1);
+    let [first, second] = [id(&original[earlier]), id(&original[later])];
+    lines = original.clone();
+    lines[earlier] = lines[earlier].replacen(&first, &second, 1);
+    lines[later] = lines[later].replacen(&second, &first, 1);
     fs::write(&file, lines.join("\n") + "\n").unwrap();
-    let printed = run_in(folder.path(), record).error();
-    let expected = format!("line {}: message {first} of life 0 arrives after {second}, which was sent later", two + 1);
+    let printed = run_in(folder.path(), record_command).error();
+    let expected =
+        format!("line {}: message {first} of life 0 arrives after {second}, which was sent later", later + 1);
     assert!(printed.contains(&expected) && printed.contains("links keep the order of messages"), "{printed}");
 }
 
-/// Logs of processes go to files in the folder of --keep, and never to the output of the run.
+/// The processes write their logs to files in the folder of --keep, and never to the output of the
+/// run.
 #[test]
 fn keep_preserves_all_files() {
     let folder = tempfile::tempdir().unwrap();

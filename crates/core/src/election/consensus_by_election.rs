@@ -77,7 +77,7 @@ pub type ConsensusByRing = ConsensusByElection<ChangRoberts>;
 
 impl ConsensusByRing {
     /// Creates a node of a group with this plan.
-    pub fn of_plan(me: NodeId, plan: &Arc<Plan>) -> Self {
+    pub fn from_plan(me: NodeId, plan: &Arc<Plan>) -> Self {
         Self::new(me, plan, Circuit::new(me, Arc::clone(plan)))
     }
 }

@@ -90,11 +90,11 @@ pub const FACTS: Facts = Facts {
 /// An election whose nodes need only their own rank, because messages carry the ranks of others.
 pub trait Poll: Protocol<Command = election::Command, Event = election::Event> {
     /// Creates a node of a group that elects once.
-    fn of_plan(me: NodeId, plan: Arc<Plan>) -> Self;
+    fn from_plan(me: NodeId, plan: Arc<Plan>) -> Self;
 }
 
 impl<C: Contest> Poll for Circuit<C> {
-    fn of_plan(me: NodeId, plan: Arc<Plan>) -> Self {
+    fn from_plan(me: NodeId, plan: Arc<Plan>) -> Self {
         Self::new(me, plan)
     }
 }
@@ -194,7 +194,7 @@ impl<E: Poll> MutexByElection<E> {
         let mut attributes = vec![0; me.index()];
         attributes.push(waited);
         let plan = Plan { ranking: Ranking::by_attribute(attributes, Prefer::Highest), ..plan.clone() };
-        self.poll = Some(E::of_plan(*me, Arc::new(plan)));
+        self.poll = Some(E::from_plan(*me, Arc::new(plan)));
         self.pass(now, Input::Start { durable: E::Durable::default(), incarnation: Incarnation::FIRST }, out);
     }
 

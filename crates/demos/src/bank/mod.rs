@@ -156,7 +156,7 @@ impl Statement {
     }
 
     /// Whether all deposits were made and none was lost.
-    pub fn is_right(&self) -> bool {
+    pub fn is_correct(&self) -> bool {
         self.balance == self.expected
     }
 }

@@ -26,7 +26,7 @@ fn state(terms: &Terms, lock: &str, seed: u64) -> Statement {
 fn without_a_lock_the_usual_seed_loses_a_deposit() {
     let statement = state(&example(), NO_LOCK, 1);
     assert_eq!((statement.balance, statement.expected, statement.lost, statement.made), (11_000, 21_000, 10_000, 2));
-    assert!(!statement.is_right() && statement.ending == Ending::Done);
+    assert!(!statement.is_correct() && statement.ending == Ending::Done);
     let acts: Vec<_> = statement.history.iter().map(|posting| posting.act).collect();
     assert_eq!(
         acts,
@@ -106,7 +106,7 @@ fn deposits_that_were_never_made_are_no_loss_and_not_right() {
     assert_eq!(wrong.losing, 0);
     let seed = wrong.first_wrong.expect("a seed in which both wait for ever");
     let statement = state(&terms, "toy-embrace", seed);
-    assert_eq!((statement.lost, statement.ending, statement.is_right()), (0, Ending::Stuck, false));
+    assert_eq!((statement.lost, statement.ending, statement.is_correct()), (0, Ending::Stuck, false));
     assert!(statement.made < 2 && statement.balance < statement.expected);
 }
 
@@ -114,7 +114,7 @@ fn deposits_that_were_never_made_are_no_loss_and_not_right() {
 fn an_empty_account_and_empty_deposits_work() {
     for (deposit, opening) in [(0, 0), (0, 1_000), (u64::MAX / 2, 1), (1, 0)] {
         let terms = Terms::new(2, deposit, opening).expect("terms");
-        assert!(state(&terms, "central", 1).is_right(), "{terms:?}");
+        assert!(state(&terms, "central", 1).is_correct(), "{terms:?}");
         assert_eq!(state(&terms, NO_LOCK, 1).lost, deposit, "{terms:?}");
     }
 }

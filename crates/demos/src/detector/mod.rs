@@ -173,7 +173,7 @@ impl Workload<quorate_core::Never, DetectorEvent> for NoWorkload {
         &mut self,
         _now: Time,
         _node: NodeId,
-        _news: &ClientEvent<DetectorEvent>,
+        _notification: &ClientEvent<DetectorEvent>,
         _plan: &mut Plan<quorate_core::Never>,
     ) {
     }

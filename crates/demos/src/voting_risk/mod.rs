@@ -33,9 +33,9 @@ mod tests;
 mod trial;
 
 pub use likelihood::Likelihood;
-pub use nodes::Nodes;
+pub use nodes::NodeTrial;
 pub use tally::{Interval, LEVEL, Tally};
-pub use trial::{Draws, Trial, simulate};
+pub use trial::{DrawTrial, Trial, simulate};
 
 use binomial::Odds;
 use quorate_core::Duration;
@@ -116,7 +116,7 @@ impl Forgetting {
         self.odds().happens()
     }
 
-    /// Draws whether a voter forgets. Integers only, so that a seed draws the same on every
+    /// DrawTrial whether a voter forgets. Integers only, so that a seed draws the same on every
     /// machine.
     fn occurs(self, rng: &mut SeededRng) -> bool {
         rng.below(self.lifetime.nanos()) < self.interval.nanos()

@@ -1,4 +1,4 @@
-//! The same trial with real nodes of the algorithm in the simulator; restarts of voters are the
+//! A trial with real nodes of the voting algorithm in the simulator. Restarts of voters are the
 //! only faults.
 
 use super::trial::Trial;
@@ -14,34 +14,35 @@ use quorate_sim::run::{self, Limits};
 use quorate_sim::{Setup, Wire, World};
 
 /// The delay of every message.
-const MESSAGE: Duration = Duration::from_millis(1);
+const MESSAGE_DELAY: Duration = Duration::from_millis(1);
 
-/// Real nodes: one for each voter, one that enters, and its rival.
+/// A trial with real nodes: one per voter, one that enters (the first node), and its rival.
 ///
-/// The first node asks voter after voter until it has a majority, so that it has no more votes than
-/// that. The voters that forget crash and restart while it holds the lock. Then the rival asks all
-/// of them at once.
-pub struct Nodes {
+/// The first node requests one vote after another, so that it has exactly a majority when it
+/// enters. While it holds the lock, the forgetful voters crash and restart without their votes.
+/// Then the rival requests all votes at once.
+pub struct NodeTrial {
     ballot: Ballot,
     forgetting: Forgetting,
     rng: SeededRng,
 }
 
-impl Nodes {
+impl NodeTrial {
     pub fn new(ballot: Ballot, forgetting: Forgetting, seed: u64) -> Self {
         Self { ballot, forgetting, rng: SeededRng::new(seed, Stream::Faults) }
     }
 }
 
-impl Trial for Nodes {
-    fn violates(&mut self) -> bool {
+impl Trial for NodeTrial {
+    fn violates_exclusion(&mut self) -> bool {
         let voters = Group::of_size(self.ballot.replicas as usize);
         let forgetful: Vec<_> = voters.iter().filter(|_| self.forgetting.occurs(&mut self.rng)).collect();
-        violates_exclusion(self.ballot, &forgetful)
+        both_enter(self.ballot, &forgetful)
     }
 }
 
-pub(super) fn violates_exclusion(ballot: Ballot, forgetful: &[NodeId]) -> bool {
+/// Simulates one trial in which exactly these voters forget. Returns whether both nodes enter.
+pub(super) fn both_enter(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     let Ballot { replicas, majority } = ballot;
     let (voters, needed) = (replicas as usize, majority as usize);
     let (first, rival) = (NodeId::from_index(voters), NodeId::from_index(voters + 1));
@@ -53,15 +54,15 @@ pub(super) fn violates_exclusion(ballot: Ballot, forgetful: &[NodeId]) -> bool {
         let bounds = Bounds { message: MESSAGE, processing: Duration::ZERO };
         Voting::with_hosts(me, group.clone(), hosts.clone(), needed, rival_mode, bounds)
     };
-    let latency = Latency::Fixed(MESSAGE);
+    let latency = Latency::Fixed(MESSAGE_DELAY);
     let wire = Wire { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, fifo: false };
     let instant = Latency::Fixed(Duration::ZERO);
     let mut world = World::new(&Setup { nodes, seed: 1, wire, processing: instant, sync: instant }, make, ());
-    // By then the first node has asked a majority, one voter after the other.
-    let entered = MESSAGE.times(2 * majority + 1);
+    // By then the first node has the votes of a majority, at one round trip per vote.
+    let first_entry = MESSAGE_DELAY.times(2 * majority + 1);
     for node in forgetful {
         let fault = Fault::Crash { node: *node, unsynced: Unsynced::Lost };
-        world.schedule(TimedFault { fault, at: entered, lasts: Some(MESSAGE) });
+        world.schedule(TimedFault { fault, at: first_entry, lasts: Some(MESSAGE_DELAY) });
     }
     world.start();
     let mut clients = TwoClients {
@@ -79,7 +80,8 @@ pub(super) fn violates_exclusion(ballot: Ballot, forgetful: &[NodeId]) -> bool {
 const LIMITS: Limits =
     Limits { until: None, events: u64::MAX, settle: Duration::ZERO, patience: Duration::from_secs(3_600) };
 
-/// The two clients: one enters and stays, the other tries.
+/// The first node's client, which enters and never releases, and the rival's client, which tries
+/// to enter.
 struct TwoClients {
     first: NodeId,
     rival: NodeId,
@@ -94,8 +96,8 @@ impl Workload<Command, Event> for TwoClients {
         plan.command(self.rival_mode, self.rival, Command::Try);
     }
 
-    fn on_event(&mut self, _now: Time, node: NodeId, news: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
-        let is_entry = matches!(news, ClientEvent::Emitted(Event::Entered { .. }));
+    fn on_event(&mut self, _now: Time, node: NodeId, notification: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
+        let is_entry = matches!(notification, ClientEvent::Emitted(Event::Entered { .. }));
         if node == self.first {
             self.entered[0] |= is_entry;
         } else if node == self.rival {

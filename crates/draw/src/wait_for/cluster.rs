@@ -8,9 +8,9 @@ use super::{Diagram, Mark, layers, radial};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Distance between clusters.
-const APART: f64 = 64.0;
-/// Wanted ratio of width to height of the page.
-const PAGE: f64 = 1.6;
+const CLUSTER_GAP: f64 = 64.0;
+/// Desired ratio of the page's width to its height.
+const PAGE_ASPECT_RATIO: f64 = 1.6;
 
 /// Returns the box of every node, with the upper left corner of the whole at zero.
 pub(super) fn arrange(diagram: &Diagram, sizes: &[NodeBox]) -> Vec<NodeBox> {
@@ -139,16 +139,19 @@ fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[NodeBox]) -> Vec<NodeBox> {
         let (low, high) = extent(cluster.iter().map(|(_, node_box)| node_box));
         (low, high.x - low.x, high.y - low.y)
     };
-    let area: f64 =
-        clusters.iter().map(|cluster| size(cluster)).map(|(_, wide, high)| (wide + APART) * (high + APART)).sum();
+    let area: f64 = clusters
+        .iter()
+        .map(|cluster| size(cluster))
+        .map(|(_, wide, high)| (wide + CLUSTER_GAP) * (high + CLUSTER_GAP))
+        .sum();
     let widest = clusters.iter().map(|cluster| size(cluster).1).fold(0.0, f64::max);
-    let limit = widest.max((area * PAGE).sqrt());
+    let limit = widest.max((area * PAGE_ASPECT_RATIO).sqrt());
     let mut lines: Vec<(f64, Vec<&Boxes>)> = Vec::new();
     for cluster in &clusters {
         let wide = size(cluster).1;
         match lines.last_mut() {
-            Some((used, line)) if *used + APART + wide <= limit => {
-                *used += APART + wide;
+            Some((used, line)) if *used + CLUSTER_GAP + wide <= limit => {
+                *used += CLUSTER_GAP + wide;
                 line.push(cluster);
             }
             Some(_) | None => lines.push((wide, vec![cluster])),
@@ -168,9 +171,9 @@ fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[NodeBox]) -> Vec<NodeBox> {
                     own.middle = node_box.middle.plus(right, down);
                 }
             }
-            x += wide + APART;
+            x += wide + CLUSTER_GAP;
         }
-        top += tallest + APART;
+        top += tallest + CLUSTER_GAP;
     }
     boxes
 }

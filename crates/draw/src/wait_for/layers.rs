@@ -5,9 +5,9 @@ use super::shape::{NodeBox, Point};
 use std::collections::BTreeMap;
 
 /// Distance between rows.
-const ROW: f64 = 104.0;
+const ROW_DISTANCE: f64 = 104.0;
 /// Distance between the boxes of a row.
-const APART: f64 = 44.0;
+const BOX_GAP: f64 = 44.0;
 /// Number of passes that sort rows and pull boxes towards their neighbours.
 const SWEEPS: usize = 12;
 
@@ -34,7 +34,7 @@ pub(super) fn place(
         }
     }
     let place = |(level, row): (usize, &Vec<usize>)| {
-        let y = level as f64 * ROW;
+        let y = level as f64 * ROW_DISTANCE;
         row.iter().map(|node| (*node, Point { x: at.get(node).copied().unwrap_or_default(), y })).collect::<Vec<_>>()
     };
     rows.iter().enumerate().flat_map(place).collect()
@@ -86,7 +86,7 @@ fn spread(
         let half = node_box(*node).half_width;
         let x = wanted(*node, place).max(right + half);
         off += x - wanted(*node, place);
-        right = x + half + APART;
+        right = x + half + BOX_GAP;
         places.push((*node, x));
     }
     // Shift the row back by the average distance that boxes were moved to the right.

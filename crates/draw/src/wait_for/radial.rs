@@ -1,38 +1,39 @@
-//! Places a cycle on a circle, and nodes blocked behind it on rings around it.
+//! Radial layout: the nodes of a cycle (the core) on an inner circle, and the nodes blocked behind
+//! them on rings around it.
 
 use super::shape::{NodeBox, Point};
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
 
-/// Ratio of width to height of the circles, because boxes are wide.
-const FLAT: f64 = 1.4;
-/// Minimum distances between boxes of the circle.
-const APART: (f64, f64) = (54.0, 44.0);
-/// Minimum distances between boxes of rings.
-const RING_APART: (f64, f64) = (30.0, 34.0);
-/// Minimum distance between rings.
-const RING: f64 = 82.0;
-/// Maximum angle per leaf between the branches of one box.
-const SPREAD: f64 = 0.9;
+/// Width of every circle divided by its height. Boxes are wide, so the circles are ellipses.
+const ASPECT_RATIO: f64 = 1.4;
+/// Minimum horizontal and vertical gaps between boxes of the core.
+const CORE_BOX_GAPS: (f64, f64) = (54.0, 44.0);
+/// Minimum horizontal and vertical gaps between boxes of the outer rings.
+const RING_BOX_GAPS: (f64, f64) = (30.0, 34.0);
+/// Minimum distance between the radii of consecutive rings.
+const RING_DISTANCE: f64 = 82.0;
+/// Maximum angle, in radians, that a core node's branches take up per leaf.
+const MAX_ANGLE_PER_LEAF: f64 = 0.9;
 
-/// Where the arrows of the circle run.
+/// The course of the arrows between core nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CoreArrows {
-    /// Only between neighbours on the circle.
+    /// All arrows connect neighbours on the circle.
     Neighbours,
-    /// Across the circle too, which needs more room.
+    /// Some arrows cross the circle, which needs a larger radius.
     Across,
 }
 
-/// A branch: a node, and the middle and width of its sector.
+/// A node with the angle at the middle of its sector and the sector's width, in radians.
 struct Branch {
     node: usize,
     angle: f64,
     sector: f64,
 }
 
-/// Places the core on a circle around the origin, and every other node outside its parent. Returns
-/// their middles.
+/// Places the core on a circle around the origin, and every other node on the ring outside its
+/// parent's. Returns the middle of every node's box.
 pub(super) fn place(
     core: &[usize],
     children: &BTreeMap<usize, Vec<usize>>,
@@ -49,71 +50,73 @@ pub(super) fn place(
     };
     let mut is_core = true;
     while !ring.is_empty() {
-        let apart = if is_core { APART } else { RING_APART };
+        let gaps = if is_core { CORE_BOX_GAPS } else { RING_BOX_GAPS };
         let step = if is_core { 4.0 } else { 8.0 };
-        // Boxes move apart as the circle grows, so this ends.
-        let fits = (0..3_000_u32).map(|steps| radius + f64::from(steps) * step).find_map(|radius| {
-            let at = |branch: &Branch| (branch.node, node_box(branch.node).at(on_ring(radius, branch.angle)));
-            let boxes: Vec<(usize, NodeBox)> = ring.iter().map(at).collect();
-            is_apart(&boxes, &placed, apart).then_some((radius, boxes))
+        // Boxes move apart as the radius grows, so one of these radii fits.
+        let fitting = (0..3_000_u32).map(|steps| radius + f64::from(steps) * step).find_map(|radius| {
+            let place_box =
+                |branch: &Branch| (branch.node, node_box(branch.node).at(point_on_ring(radius, branch.angle)));
+            let boxes: Vec<(usize, NodeBox)> = ring.iter().map(place_box).collect();
+            have_gaps(&boxes, &placed, gaps).then_some((radius, boxes))
         });
-        let Some((reached, boxes)) = fits else { break };
+        let Some((fitting_radius, boxes)) = fitting else { break };
         placed.extend(boxes);
-        radius = reached + RING;
-        ring = ring.iter().flat_map(|branch| next(branch, children, is_core)).collect();
+        radius = fitting_radius + RING_DISTANCE;
+        ring = ring.iter().flat_map(|branch| child_branches(branch, children, is_core)).collect();
         is_core = false;
     }
     placed.into_iter().map(|(node, node_box)| (node, node_box.middle)).collect()
 }
 
-fn on_ring(radius: f64, angle: f64) -> Point {
-    Point { x: FLAT * radius * angle.cos(), y: radius * angle.sin() }
+fn point_on_ring(radius: f64, angle: f64) -> Point {
+    Point { x: ASPECT_RATIO * radius * angle.cos(), y: radius * angle.sin() }
 }
 
-fn is_apart(boxes: &[(usize, NodeBox)], placed: &[(usize, NodeBox)], apart: (f64, f64)) -> bool {
-    let before = |place: usize| boxes.iter().take(place).chain(placed);
-    boxes.iter().enumerate().all(|(place, (_, one))| before(place).all(|(_, other)| !one.is_near(other, apart)))
+fn have_gaps(boxes: &[(usize, NodeBox)], placed: &[(usize, NodeBox)], gaps: (f64, f64)) -> bool {
+    let before = |index: usize| boxes.iter().take(index).chain(placed);
+    boxes.iter().enumerate().all(|(index, (_, one))| before(index).all(|(_, other)| !one.is_near(other, gaps)))
 }
 
-/// Divides the circle among the core by the number of nodes behind each.
+/// Divides the circle among the core nodes in proportion to the leaves behind each.
 fn sectors(core: &[usize], children: &BTreeMap<usize, Vec<usize>>) -> Vec<Branch> {
-    let weights: Vec<f64> = core.iter().map(|node| (0.7 * behind(*node, children)).max(1.0)).collect();
+    let weights: Vec<f64> = core.iter().map(|node| (0.7 * leaves_behind(*node, children)).max(1.0)).collect();
     let total: f64 = weights.iter().sum();
     // Two nodes are placed side by side, and four like the points of a compass.
-    let start = if matches!(core.len(), 2 | 4) { -PI } else { -PI / 2.0 };
-    let first = weights.first().copied().unwrap_or(1.0);
-    let mut at = start - first / total * TAU / 2.0;
+    let first_angle = if matches!(core.len(), 2 | 4) { -PI } else { -PI / 2.0 };
+    let first_weight = weights.first().copied().unwrap_or(1.0);
+    let mut start_angle = first_angle - first_weight / total * TAU / 2.0;
     let mut branches = Vec::new();
     for (node, weight) in core.iter().zip(weights) {
         let sector = weight / total * TAU;
-        branches.push(Branch { node: *node, angle: at + sector / 2.0, sector });
-        at += sector;
+        branches.push(Branch { node: *node, angle: start_angle + sector / 2.0, sector });
+        start_angle += sector;
     }
     branches
 }
 
-/// Returns the branches behind a branch, within its sector.
-fn next(branch: &Branch, children: &BTreeMap<usize, Vec<usize>>, is_core: bool) -> Vec<Branch> {
-    let on = children.get(&branch.node).map_or(&[][..], Vec::as_slice);
-    let weights: Vec<f64> = on.iter().map(|node| leaves(*node, children)).collect();
+/// Returns the branches of a branch's children, which share its sector.
+fn child_branches(branch: &Branch, children: &BTreeMap<usize, Vec<usize>>, is_core: bool) -> Vec<Branch> {
+    let child_nodes = children.get(&branch.node).map_or(&[][..], Vec::as_slice);
+    let weights: Vec<f64> = child_nodes.iter().map(|node| leaf_count(*node, children)).collect();
     let total: f64 = weights.iter().sum();
-    let most = if is_core { SPREAD * total } else { f64::INFINITY };
-    let sector = branch.sector.min(most);
-    let mut at = branch.angle - sector / 2.0;
+    let max_sector = if is_core { MAX_ANGLE_PER_LEAF * total } else { f64::INFINITY };
+    let sector = branch.sector.min(max_sector);
+    let mut start_angle = branch.angle - sector / 2.0;
     let mut branches = Vec::new();
-    for (node, weight) in on.iter().zip(weights) {
+    for (node, weight) in child_nodes.iter().zip(weights) {
         let part = sector * weight / total;
-        branches.push(Branch { node: *node, angle: at + part / 2.0, sector: part });
-        at += part;
+        branches.push(Branch { node: *node, angle: start_angle + part / 2.0, sector: part });
+        start_angle += part;
     }
     branches
 }
 
-/// Number of leaves behind a node.
-fn behind(node: usize, children: &BTreeMap<usize, Vec<usize>>) -> f64 {
-    children.get(&node).map_or(0.0, |on| on.iter().map(|child| leaves(*child, children)).sum())
+/// Returns the number of leaves behind a node; 0 for a leaf.
+fn leaves_behind(node: usize, children: &BTreeMap<usize, Vec<usize>>) -> f64 {
+    children.get(&node).map_or(0.0, |child_nodes| child_nodes.iter().map(|child| leaf_count(*child, children)).sum())
 }
 
-fn leaves(node: usize, children: &BTreeMap<usize, Vec<usize>>) -> f64 {
-    behind(node, children).max(1.0)
+/// Returns the number of leaves of the tree that begins with this node; 1 for a leaf.
+fn leaf_count(node: usize, children: &BTreeMap<usize, Vec<usize>>) -> f64 {
+    leaves_behind(node, children).max(1.0)
 }

@@ -14,9 +14,9 @@ impl Point {
         Self { x: self.x + x, y: self.y + y }
     }
 
-    /// Returns the point at this part of the way to another.
-    pub(super) fn toward(self, other: Self, part: f64) -> Self {
-        Self { x: self.x + (other.x - self.x) * part, y: self.y + (other.y - self.y) * part }
+    /// Returns the point at this fraction of the line to another point.
+    pub(super) fn toward(self, other: Self, fraction: f64) -> Self {
+        Self { x: self.x + (other.x - self.x) * fraction, y: self.y + (other.y - self.y) * fraction }
     }
 
     pub(super) fn distance(self, other: Self) -> f64 {
@@ -24,7 +24,7 @@ impl Point {
     }
 }
 
-/// A box, given by its middle.
+/// A box, given by its middle and half its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NodeBox {
     pub(super) middle: Point,
@@ -38,10 +38,11 @@ impl NodeBox {
             && (point.y - self.middle.y).abs() < self.half_height + margin
     }
 
-    /// Whether two boxes are closer than these horizontal and vertical distances.
-    pub(super) fn is_near(&self, other: &Self, (sideways, upwards): (f64, f64)) -> bool {
+    /// Returns whether both gaps to another box are smaller than these.
+    pub(super) fn is_near(&self, other: &Self, (horizontal_gap, vertical_gap): (f64, f64)) -> bool {
         let (x, y) = ((self.middle.x - other.middle.x).abs(), (self.middle.y - other.middle.y).abs());
-        x < self.half_width + other.half_width + sideways && y < self.half_height + other.half_height + upwards
+        x < self.half_width + other.half_width + horizontal_gap
+            && y < self.half_height + other.half_height + vertical_gap
     }
 
     pub(super) fn at(self, middle: Point) -> Self {

@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(crate) type Node = Replica<Registers>;
 pub(crate) type ReplicaEvent = Event<Registers>;
 
-/// Maximum time that a client waits before the test fails.
+/// Maximum time that a client waits for an event before the test fails.
 const DEADLINE: std::time::Duration = std::time::Duration::from_secs(60);
 
 pub(crate) fn node(number: u32) -> NodeId {
@@ -25,7 +25,7 @@ pub(crate) fn owner(me: NodeId) -> Owner {
     Owner { cluster: ClusterId(7), node: me }
 }
 
-pub(crate) fn folder_of(folder: &Path, me: NodeId) -> PathBuf {
+pub(crate) fn node_folder(folder: &Path, me: NodeId) -> PathBuf {
     folder.join(format!("node-{me}"))
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn settings(founders: usize) -> Settings {
     }
 }
 
-/// The addresses and inboxes of the replicas.
+/// The addresses of all replicas, and the mailboxes of those that have not been started.
 pub(crate) struct Cluster {
     pub(crate) addresses: BTreeMap<NodeId, Address<Node>>,
     mailboxes: BTreeMap<NodeId, (Address<Node>, Mailbox<Node>)>,
@@ -56,7 +56,8 @@ impl Cluster {
         Self { addresses, mailboxes }
     }
 
-    /// Starts one replica with its disk in a file system. `on_events` receives its events.
+    /// Starts a replica that stores its log in `folder` of the file system `files` and passes its
+    /// events to `on_events`.
     pub(crate) fn start<F>(
         &mut self,
         me: NodeId,
@@ -70,9 +71,9 @@ impl Cluster {
     {
         let (address, mailbox) = self.mailboxes.remove(&me).expect("the node is already running");
         let (store, durable, recovery) = Store::<Durable, F>::open_in(files, folder, owner(me), SEGMENTS)?;
-        let patience =
+        let retry_delays =
             RetryDelays { first: std::time::Duration::from_millis(5), longest: std::time::Duration::from_millis(50) };
-        let disk_writer = DiskWriter::start(store, 1 << 10, patience, address.reporter())?;
+        let disk_writer = DiskWriter::start(store, 1 << 10, retry_delays, address.reporter())?;
         let (disk, peers) = (Disk::Writer(disk_writer), self.addresses.clone());
         let setup = Start { me, durable, incarnation: recovery.incarnation, disk, peers };
         Ok(start(setup, (address, mailbox), move || Replica::new(me, settings), on_events).unwrap())
@@ -104,24 +105,27 @@ impl TestClient {
         }
     }
 
-    /// Waits for an event for which `found` returns a value. Panics at the deadline.
-    pub(crate) fn wait<T>(&mut self, what: &str, mut found: impl FnMut(NodeId, &ReplicaEvent) -> Option<T>) -> T {
+    /// Waits for an event for which `select` returns a value, and returns that value. Panics after
+    /// `DEADLINE` or if a replica halts.
+    pub(crate) fn wait<T>(&mut self, expected: &str, mut select: impl FnMut(NodeId, &ReplicaEvent) -> Option<T>) -> T {
         let deadline = Instant::now() + DEADLINE;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let (from, event) = self.receiver.recv_timeout(left).unwrap_or_else(|_| panic!("no {what} in time"));
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            let (from, event) =
+                self.receiver.recv_timeout(remaining).unwrap_or_else(|_| panic!("no {expected} within {DEADLINE:?}"));
             match &event {
                 Event::Leads { .. } => self.leader = Some(from),
-                Event::Halted { reason } => panic!("{from} halts: {reason}"),
+                Event::Halted { reason } => panic!("node {from} halted: {reason}"),
                 Event::Follows { .. } if self.leader == Some(from) => self.leader = None,
                 _ => {}
             }
-            if let Some(found) = found(from, &event) {
-                return found;
+            if let Some(value) = select(from, &event) {
+                return value;
             }
         }
     }
 
+    /// Returns the latest known leader; waits for one if there is none.
     pub(crate) fn leader(&mut self) -> NodeId {
         if let Some(leader) = self.leader {
             return leader;
@@ -129,10 +133,11 @@ impl TestClient {
         self.wait("leader", |from, event| matches!(event, Event::Leads { .. }).then_some(from))
     }
 
-    fn ask(&mut self, at: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> ReplicaEvent {
+    /// Sends a command with a new ticket to a replica and waits for the answer.
+    fn request(&mut self, to: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> ReplicaEvent {
         self.ticket += 1;
         let expected = Ticket(self.ticket);
-        self.addresses[&at].command(vec![command(expected)]);
+        self.addresses[&to].command(vec![command(expected)]);
         self.wait("answer", |_, event| match event {
             Event::Answered { ticket, .. }
             | Event::Refused { ticket, .. }
@@ -146,64 +151,67 @@ impl TestClient {
         })
     }
 
-    pub(crate) fn write(&mut self, at: NodeId, key: u64, value: u64) -> ReplicaEvent {
+    pub(crate) fn write(&mut self, to: NodeId, key: u64, value: u64) -> ReplicaEvent {
         let command = Change::Write { key, value };
-        self.ask(at, |ticket| Command::Propose(vec![Proposal { ticket, command }]))
+        self.request(to, |ticket| Command::Propose(vec![Proposal { ticket, command }]))
     }
 
-    /// Writes a value, again if necessary, until a leader has answered.
+    /// Proposes a write, repeatedly if necessary, until a leader answers.
     pub(crate) fn write_until_answered(&mut self, key: u64, value: u64) {
-        self.keep_trying("never written", |client| {
+        self.retry_until_deadline("no leader answered the write", |client| {
             let leader = client.leader();
             matches!(client.write(leader, key, value), Event::Answered { .. })
         });
     }
 
-    fn keep_trying(&mut self, failure: &str, mut attempt: impl FnMut(&mut Self) -> bool) {
+    /// Repeats an attempt until it returns `true`. Panics after `DEADLINE`.
+    fn retry_until_deadline(&mut self, failure: &str, mut attempt: impl FnMut(&mut Self) -> bool) {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {
             if attempt(self) {
                 return;
             }
         }
-        panic!("{failure}");
+        panic!("{failure} within {DEADLINE:?}");
     }
 
-    pub(crate) fn read(&mut self, at: NodeId, key: u64) -> Option<u64> {
-        match self.ask(at, |ticket| Command::Query { ticket, query: Read { key } }) {
+    pub(crate) fn read(&mut self, to: NodeId, key: u64) -> Option<u64> {
+        match self.request(to, |ticket| Command::Query { ticket, query: Read { key } }) {
             Event::Answered { answer: Answer::Value(value), .. } => value,
             other => panic!("{other:?}"),
         }
     }
 
-    pub(crate) fn change(&mut self, voters: &[u32], learners: &[u32]) {
+    pub(crate) fn change_members(&mut self, voters: &[u32], learners: &[u32]) {
         let set = |numbers: &[u32]| numbers.iter().map(|number| node(*number)).collect();
         let members = Members { voters: set(voters), learners: set(learners) };
-        self.keep_trying("never changed", |client| {
+        self.retry_until_deadline("no leader changed the members", |client| {
             let (leader, members) = (client.leader(), members.clone());
-            matches!(client.ask(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. })
+            matches!(client.request(leader, |ticket| Command::Change { ticket, members }), Event::Changed { .. })
         });
     }
 
-    /// Writes a value and waits briefly for an answer. Returns `None` if the proposal waits for
-    /// space on the disk.
-    pub(crate) fn try_write(&mut self, at: NodeId, value: u64) -> Option<ReplicaEvent> {
+    /// Proposes a write and waits briefly for the next event. Returns `None` if that is not the
+    /// answer, as while the proposal waits for space on the disk.
+    pub(crate) fn try_write(&mut self, to: NodeId, value: u64) -> Option<ReplicaEvent> {
         self.ticket += 1;
         let expected = Ticket(self.ticket);
         let proposal = Proposal { ticket: expected, command: Change::Write { key: 1, value } };
-        self.addresses[&at].command(vec![Command::Propose(vec![proposal])]);
-        let answered = |event: &ReplicaEvent| match event {
+        self.addresses[&to].command(vec![Command::Propose(vec![proposal])]);
+        let is_answer = |event: &ReplicaEvent| match event {
             Event::Answered { ticket, .. } | Event::Refused { ticket, .. } => *ticket == expected,
             _ => false,
         };
         match self.receiver.recv_timeout(std::time::Duration::from_millis(500)) {
-            Ok((_, event)) if answered(&event) => Some(event),
+            Ok((_, event)) if is_answer(&event) => Some(event),
             Ok(_) | Err(_) => None,
         }
     }
 
-    /// Writes until the disk has space again.
-    pub(crate) fn wait_for_space(&mut self, at: NodeId) {
-        self.keep_trying("the disk never has space", |client| matches!(client.write(at, 0, 0), Event::Answered { .. }));
+    /// Repeats a write until the replica answers, which shows that its disk has space again.
+    pub(crate) fn wait_for_space(&mut self, to: NodeId) {
+        self.retry_until_deadline("the disk stayed full", |client| {
+            matches!(client.write(to, 0, 0), Event::Answered { .. })
+        });
     }
 }

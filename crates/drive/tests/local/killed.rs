@@ -1,7 +1,7 @@
 //! Three replicas on real disks in a process that is killed repeatedly: all acknowledged writes
 //! survive.
 
-use crate::common::{Cluster, Node, folder_of, owner, settings};
+use crate::common::{Cluster, Node, node_folder, owner, settings};
 use quorate_core::NodeId;
 use quorate_drive::local::{Address, Running};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
@@ -29,7 +29,7 @@ fn replicas(folder: &Path) -> Vec<Running<Node>> {
     let mut cluster = Cluster::new(3);
     let addresses = cluster.addresses.clone();
     let start_one = |(me, address): (NodeId, Address<Node>)| {
-        let folder = folder_of(folder, me);
+        let folder = node_folder(folder, me);
         if !folder.exists() {
             found_cluster::<Durable>(&folder, owner(me)).unwrap();
         }

@@ -1,7 +1,7 @@
 //! A damaged log: the node refuses to start and reports the position, is re-seeded, and returns as
 //! a new member.
 
-use crate::common::{Cluster, SEGMENTS, TestClient, folder_of, node, owner, settings};
+use crate::common::{Cluster, SEGMENTS, TestClient, node, node_folder, owner, settings};
 use quorate_replica::Durable;
 use quorate_store::{Files, Store, StoreError, found_cluster, reseed};
 use std::fs;
@@ -15,7 +15,7 @@ fn newest_log(folder: &Path) -> std::path::PathBuf {
 #[test]
 fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
     let temporary = tempfile::tempdir().unwrap();
-    let folder = |number| folder_of(temporary.path(), node(number));
+    let folder = |number| node_folder(temporary.path(), node(number));
     for number in 1..=3 {
         found_cluster::<Durable>(&folder(number), owner(node(number))).unwrap();
     }
@@ -63,9 +63,9 @@ fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
         })
         .collect();
     client.write_until_answered(1, 1_000);
-    client.change(&[1, 2], &[]);
-    client.change(&[1, 2], &[3]);
-    client.change(&[1, 2, 3], &[]);
+    client.change_members(&[1, 2], &[]);
+    client.change_members(&[1, 2], &[3]);
+    client.change_members(&[1, 2, 3], &[]);
     client.write_until_answered(2, 2_000);
     assert_eq!(client.read(node(3), 1), Some(1_000));
     assert_eq!(client.read(node(3), 2), Some(2_000));

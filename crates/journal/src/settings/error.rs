@@ -36,7 +36,7 @@ pub enum SettingError {
     #[error("{} is instantaneous and has no duration; leave out {}.", quoted(word), quoted(&format!("for {length}")))]
     CannotLast { word: String, length: String },
     #[error("{} names node {node} twice; name it once.", quoted(text))]
-    NodeTwice { text: String, node: NodeId },
+    DuplicateNode { text: String, node: NodeId },
     #[error(
         "{} is not a cut; write 'A | B | C' to cut both directions, or 'A > B' to cut one direction.",
         quoted(text)

@@ -265,7 +265,7 @@ impl Fault {
 
     /// Like [`validate`](Self::validate), with `whole` quoted in the error.
     fn validate_as(&self, whole: &impl fmt::Display, nodes: usize) -> Result<(), SettingError> {
-        let named = || self.sides().iter().filter_map(Side::named);
+        let named = || self.sides().iter().filter_map(Side::named_nodes);
         if let Some(node) = named().filter_map(NodeSet::highest).chain(self.node()).max() {
             check_node(whole, node, nodes)?;
         }

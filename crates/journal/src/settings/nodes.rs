@@ -14,7 +14,7 @@ pub struct NodeSet {
     ranges: Vec<Range>,
 }
 
-/// A range of nodes, both ends included.
+/// An inclusive range of nodes: first and last.
 type Range = (NodeId, NodeId);
 
 impl NodeSet {
@@ -33,21 +33,21 @@ impl NodeSet {
         self.ranges.iter().map(|(first, last)| last.index() - first.index() + 1).sum()
     }
 
-    /// Returns the node with the highest number.
+    /// Returns the node with the highest number; `None` if the set is empty.
     pub fn highest(&self) -> Option<NodeId> {
         self.ranges.last().map(|&(_, last)| last)
     }
 
-    /// Returns the nodes in the order of their numbers.
+    /// Returns the nodes in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ranges.iter().flat_map(|(first, last)| first.index()..=last.index()).map(NodeId::from_index)
     }
 
-    /// Returns a node that is in two of these sets.
-    pub(super) fn shared<'a>(sets: impl IntoIterator<Item = &'a Self>) -> Option<NodeId> {
+    /// Returns a node that belongs to more than one of these sets, if there is one.
+    pub(super) fn shared_node<'a>(sets: impl IntoIterator<Item = &'a Self>) -> Option<NodeId> {
         let mut ranges: Vec<Range> = sets.into_iter().flat_map(|set| set.ranges.iter().copied()).collect();
         ranges.sort_unstable();
-        overlap(&ranges)
+        overlapping_node(&ranges)
     }
 
     fn from_ranges(mut ranges: Vec<Range>) -> Self {
@@ -63,8 +63,8 @@ impl NodeSet {
     }
 }
 
-/// Returns a node that is in two of these sorted ranges.
-fn overlap(ranges: &[Range]) -> Option<NodeId> {
+/// Returns a node that belongs to more than one of these sorted ranges, if there is one.
+fn overlapping_node(ranges: &[Range]) -> Option<NodeId> {
     ranges.windows(2).find_map(|pair| match *pair {
         [(_, end), (first, _)] if first <= end => Some(first),
         _ => None,
@@ -83,8 +83,8 @@ impl FromStr for NodeSet {
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let mut ranges = text.split(',').map(|part| read_range(text, part.trim())).collect::<Result<Vec<_>, _>>()?;
         ranges.sort_unstable();
-        match overlap(&ranges) {
-            Some(node) => Err(SettingError::NodeTwice { text: text.into(), node }),
+        match overlapping_node(&ranges) {
+            Some(node) => Err(SettingError::DuplicateNode { text: text.into(), node }),
             None => Ok(Self::from_ranges(ranges)),
         }
     }
@@ -112,11 +112,11 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Prints three or more consecutive nodes as a range.
+/// Prints three or more consecutive nodes as a range: `1,2,4-6`.
 impl fmt::Display for NodeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, (first, last)) in self.ranges.iter().enumerate() {
-            let comma = if place > 0 { "," } else { "" };
+        for (index, (first, last)) in self.ranges.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
             match last.index() - first.index() {
                 0 => write!(f, "{comma}{first}")?,
                 1 => write!(f, "{comma}{first},{last}")?,
@@ -127,7 +127,7 @@ impl fmt::Display for NodeSet {
     }
 }
 
-/// One side of a cut, or one end of a link.
+/// One side of a network cut, or one end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     Nodes(NodeSet),
@@ -138,8 +138,8 @@ pub enum Side {
 impl Side {
     pub(super) const REST: &str = "rest";
 
-    /// Returns the nodes that it names, or `None` for `rest`.
-    pub fn named(&self) -> Option<&NodeSet> {
+    /// Returns the nodes that this side names; `None` for `rest`.
+    pub fn named_nodes(&self) -> Option<&NodeSet> {
         match self {
             Self::Nodes(nodes) => Some(nodes),
             Self::Rest => None,
@@ -186,15 +186,15 @@ mod tests {
         let members: Vec<u32> = set.iter().map(NodeId::number).collect();
         assert_eq!(members, [1, 2, 3, 5]);
         assert_eq!(set.highest(), NodeId::new(5));
-        let held = [1, 4, 5, 6].map(|number| set.contains(NodeId::new(number).unwrap()));
-        assert_eq!(held, [true, false, true, false]);
+        let contained = [1, 4, 5, 6].map(|number| set.contains(NodeId::new(number).unwrap()));
+        assert_eq!(contained, [true, false, true, false]);
         assert_eq!(set.iter().collect::<NodeSet>(), set);
     }
 
     #[test]
     fn a_side_may_be_the_rest() {
         assert_eq!("REST".parse(), Ok(Side::Rest));
-        assert_eq!(Side::Rest.named(), None);
+        assert_eq!(Side::Rest.named_nodes(), None);
     }
 
     #[test]

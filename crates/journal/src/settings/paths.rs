@@ -55,7 +55,7 @@ impl Cut {
     }
 
     fn side_of(&self, node: NodeId) -> Option<usize> {
-        let names = |side: &Side| side.named().is_some_and(|nodes| nodes.contains(node));
+        let names = |side: &Side| side.named_nodes().is_some_and(|nodes| nodes.contains(node));
         self.sides.iter().position(names).or_else(|| self.sides.iter().position(|side| *side == Side::Rest))
     }
 
@@ -67,7 +67,7 @@ impl Cut {
         if let ([from, to], CutDirections::One) = (&*self.sides, self.directions) {
             check_ends(from, to, &self)?;
         }
-        match NodeSet::shared(self.sides.iter().filter_map(Side::named)) {
+        match NodeSet::shared_node(self.sides.iter().filter_map(Side::named_nodes)) {
             Some(node) => Err(SettingError::OnTwoSides { text: self.to_string(), node }),
             None => Ok(self),
         }
@@ -76,7 +76,7 @@ impl Cut {
 
 /// Checks that no side is empty and at most one is the rest.
 fn check_sides(sides: &[Side], whole: &impl fmt::Display) -> Result<(), SettingError> {
-    if sides.iter().filter_map(Side::named).any(NodeSet::is_empty) {
+    if sides.iter().filter_map(Side::named_nodes).any(NodeSet::is_empty) {
         Err(SettingError::EmptySide { text: whole.to_string() })
     } else if sides.iter().filter(|side| **side == Side::Rest).count() > 1 {
         Err(SettingError::RestTwice { text: whole.to_string() })
@@ -87,7 +87,7 @@ fn check_sides(sides: &[Side], whole: &impl fmt::Display) -> Result<(), SettingE
 
 /// Checks that there is a link from one side to the other: a node has no link to itself.
 fn check_ends(from: &Side, to: &Side, whole: &impl fmt::Display) -> Result<(), SettingError> {
-    match from.named().filter(|nodes| from == to && nodes.len() == 1).and_then(NodeSet::highest) {
+    match from.named_nodes().filter(|nodes| from == to && nodes.len() == 1).and_then(NodeSet::highest) {
         Some(node) => Err(SettingError::ToItself { text: whole.to_string(), node }),
         None => Ok(()),
     }
@@ -162,7 +162,7 @@ impl Links {
         let [begin, end] = &self.ends;
         let holds = |side: &Side, other: &Side, node| match side {
             Side::Nodes(nodes) => nodes.contains(node),
-            Side::Rest => !other.named().is_some_and(|nodes| nodes.contains(node)),
+            Side::Rest => !other.named_nodes().is_some_and(|nodes| nodes.contains(node)),
         };
         from != to && holds(begin, end, from) && holds(end, begin, to)
     }

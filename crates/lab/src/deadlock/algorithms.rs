@@ -47,7 +47,7 @@ impl FamilyTypes for Deadlock {
         &entry.facts.profile
     }
 
-    fn codec_of(entry: &DeadlockEntry) -> AnyCodec {
+    fn entry_codec(entry: &DeadlockEntry) -> AnyCodec {
         entry.codec.clone().with_requests()
     }
 }

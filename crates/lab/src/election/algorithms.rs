@@ -1,4 +1,5 @@
-//! The election algorithms and fixtures.
+//! The election algorithms, and the fixtures: variants with seeded bugs. Most fixture types are
+//! named after the end of the fixture's name; `Hasty` of `bully` is `bully-hasty`.
 
 use super::{Election, Settings};
 use crate::family::FamilyTypes;
@@ -9,13 +10,13 @@ use quorate_core::election::{
     LeLann, MajorityLease, Peterson, Plan, RingList, SuperPeer, bully, by_mutex, chang_roberts, consensus_by_election,
     franklin, hirschberg_sinclair, invitation, lelann, majority_lease, peterson, ring_list, super_peer,
 };
-use quorate_core::fixtures::bully::{Hasty, Unasking};
+use quorate_core::fixtures::bully::{Hasty as HastyBully, Unasking as UnaskingBully};
 use quorate_core::fixtures::chang_roberts::PassesAll;
 use quorate_core::fixtures::hirschberg_sinclair::OneSided;
-use quorate_core::fixtures::lelann::OwnReturn;
-use quorate_core::fixtures::majority_lease::{Forgetful, Trusting};
-use quorate_core::fixtures::peterson::{self as wrong_peterson, Forgetful as WithoutDisk};
-use quorate_core::fixtures::ring_list::First;
+use quorate_core::fixtures::lelann::StopsAtOwnReturn;
+use quorate_core::fixtures::majority_lease::{Forgetful as ForgetfulLease, Trusting as TrustingLease};
+use quorate_core::fixtures::peterson::{self as faulty_peterson, Forgetful as ForgetfulPeterson};
+use quorate_core::fixtures::ring_list::FirstWins;
 use quorate_core::mutex::RicartAgrawala;
 use quorate_core::{NodeId, WriteOf};
 use quorate_erased::{AnyCodec, Erasable, ErasableWrite, Erased};
@@ -57,22 +58,22 @@ impl FamilyTypes for Election {
                 let lock = RicartAgrawala::new(me, plan.group.clone());
                 ByMutex::new(me, plan.group.clone(), lock)
             }),
-            election(&consensus_by_election::FACTS, ConsensusByRing::of_plan),
+            election(&consensus_by_election::FACTS, ConsensusByRing::from_plan),
         ]
     }
 
     fn fixtures() -> Vec<ElectionEntry> {
         vec![
             election(const { &PassesAll::facts() }, PassesAll::node),
-            election(const { &OwnReturn::facts() }, OwnReturn::node),
-            election(const { &First::facts() }, First::node),
+            election(const { &StopsAtOwnReturn::facts() }, StopsAtOwnReturn::node),
+            election(const { &FirstWins::facts() }, FirstWins::node),
             election(const { &OneSided::facts() }, OneSided::node),
-            election(const { &wrong_peterson::any_order_facts() }, |me, plan| Peterson::new(me, Arc::clone(plan))),
-            election(const { &WithoutDisk::facts() }, WithoutDisk::node),
-            election(const { &Hasty::facts() }, Hasty::node),
-            election(const { &Unasking::facts() }, Unasking::node),
-            election(const { &Forgetful::facts() }, |me, plan| Forgetful::node(me, plan)),
-            election(const { &Trusting::facts() }, |me, plan| Trusting::node(me, plan)),
+            election(const { &faulty_peterson::any_order_facts() }, |me, plan| Peterson::new(me, Arc::clone(plan))),
+            election(const { &ForgetfulPeterson::facts() }, ForgetfulPeterson::node),
+            election(const { &HastyBully::facts() }, HastyBully::node),
+            election(const { &UnaskingBully::facts() }, UnaskingBully::node),
+            election(const { &ForgetfulLease::facts() }, |me, plan| ForgetfulLease::node(me, plan)),
+            election(const { &TrustingLease::facts() }, |me, plan| TrustingLease::node(me, plan)),
         ]
     }
 
@@ -80,7 +81,7 @@ impl FamilyTypes for Election {
         &entry.facts.profile
     }
 
-    fn codec_of(entry: &ElectionEntry) -> AnyCodec {
+    fn entry_codec(entry: &ElectionEntry) -> AnyCodec {
         entry.codec.clone()
     }
 }

@@ -211,7 +211,7 @@ impl Comparison for Elections {
         Parts { done: self.rows.len(), all: self.surveys.len(), name: "line" }
     }
 
-    fn is_right(&self) -> bool {
+    fn is_correct(&self) -> bool {
         self.rows.iter().all(|row| row.found.holds() && row.found.is_as_expected() != Some(false))
     }
 

@@ -107,7 +107,7 @@ impl PresentFamily for Election {
     }
 
     fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
-        matches!(change(moment), Some((_, _, Change::Learns { .. })))
+        matches!(change(moment), Some((_, _, Change::LearnsLeader { .. })))
     }
 }
 

@@ -171,11 +171,11 @@ impl Survey {
         let counts = expected.map_or(Counts::WithAnnouncement, |expected| expected.counts);
         let mut failed = None;
         for spec in self.specs() {
-            let (tally, is_right) = self.measure(&spec)?;
+            let (tally, is_correct) = self.measure(&spec)?;
             for (sum, value) in sums.iter_mut().zip([tally.counted(counts), tally.election, tally.announcement]) {
                 sum.add(value);
             }
-            if !is_right {
+            if !is_correct {
                 failed.get_or_insert_with(|| spec.command("sim"));
             }
             if !should_continue() {

@@ -59,7 +59,7 @@ impl FamilyTypes for Multicast {
         &entry.facts.profile
     }
 
-    fn codec_of(entry: &MulticastEntry) -> AnyCodec {
+    fn entry_codec(entry: &MulticastEntry) -> AnyCodec {
         entry.codec.clone()
     }
 }

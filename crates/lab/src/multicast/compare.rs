@@ -79,7 +79,7 @@ struct Row {
 }
 
 impl Row {
-    fn is_right(&self) -> bool {
+    fn is_correct(&self) -> bool {
         self.found.holds() && self.found.is_exact()
     }
 
@@ -101,7 +101,7 @@ impl Row {
         let own = SenderFigures::own(&self.found).map_or_else(String::new, |own| {
             format!("{}, {} T", number(own.messages_per_multicast), number(own.slowest_delivery))
         });
-        let mark = if self.is_right() { SAME } else { BAD };
+        let mark = if self.is_correct() { SAME } else { BAD };
         vec![
             name.to_owned(),
             self.survey.nodes.to_string(),
@@ -116,7 +116,7 @@ impl Row {
     fn problem(&self) -> Option<String> {
         let commands =
             || self.found.measured().map(|measured| measured.command.as_str()).collect::<Vec<_>>().join("\n  ");
-        (!self.is_right()).then(|| {
+        (!self.is_correct()).then(|| {
             let (name, nodes) = (self.name(), self.survey.nodes);
             format!("{name} with {nodes} nodes does not have the expected cost. To see it:\n  {}", commands())
         })
@@ -186,8 +186,8 @@ impl Comparison for Multicasts {
         Parts { done: self.rows.len(), all: self.surveys.len(), name: "line" }
     }
 
-    fn is_right(&self) -> bool {
-        self.rows.iter().all(Row::is_right)
+    fn is_correct(&self) -> bool {
+        self.rows.iter().all(Row::is_correct)
     }
 
     fn page(&self) -> Page {

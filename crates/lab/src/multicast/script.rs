@@ -50,8 +50,8 @@ impl Workload<Command, Event> for Script {
         }
     }
 
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
-        match news {
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, plan: &mut Plan<Command>) {
+        match notification {
             ClientEvent::Emitted(Event::Sent { id }) => {
                 self.answered(node);
                 self.in_flight.entry(node).or_default().push(*id);

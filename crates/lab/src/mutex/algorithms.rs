@@ -129,7 +129,7 @@ impl FamilyTypes for Mutex {
         &entry.facts.profile
     }
 
-    fn codec_of(entry: &MutexEntry) -> AnyCodec {
+    fn entry_codec(entry: &MutexEntry) -> AnyCodec {
         entry.codec.clone()
     }
 

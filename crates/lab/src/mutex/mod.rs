@@ -245,12 +245,12 @@ impl JudgeFamily for Mutex {
     type Summary = MutexSummary;
 
     fn measures(spec: &Spec<Self>) -> Measures {
-        let keeper = (spec.algorithm.facts.coordinator)(&spec.group());
+        let coordinator = (spec.algorithm.facts.coordinator)(&spec.group());
         // An uncontended request would be granted within this time, so it has arrived everywhere.
         let case = Case { group: &spec.group(), load: Load::Some };
         let hops = (spec.algorithm.facts.cost.client_delay)(&case).most.unwrap_or(2).max(2);
         let settled = spec.typical().times(hops) + spec.processing.typical().times(hops);
-        let measures = Measures::new(spec.nodes, keeper, settled);
+        let measures = Measures::new(spec.nodes, coordinator, settled);
         if spec.settings.views.is_some() { measures.with_views() } else { measures }
     }
 

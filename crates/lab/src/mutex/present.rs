@@ -111,7 +111,7 @@ fn costs(spec: &Spec<Mutex>, mutex: &MutexSummary) -> Vec<Row> {
         // The formula does not include idle traffic.
         Some(_) if facts.never_quiescent => expected_cost.messages.to_owned(),
         // Without a coordinator, show the number with its formula.
-        Some(total) if counted > 0 && !expected_cost.keeper => {
+        Some(total) if counted > 0 && !expected_cost.has_coordinator => {
             format!("{} = {}", number(Some(total as f64 / counted as f64)), expected_cost.messages)
         }
         Some(total) if counted > 0 => number(Some(total as f64 / counted as f64)),

@@ -34,9 +34,9 @@ impl Workload<Command, Event> for Script {
         }
     }
 
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
         let Some(open) = self.open.get_mut(&node) else { return };
-        match news {
+        match notification {
             ClientEvent::Emitted(Event::Entered { .. } | Event::Denied | Event::Cancelled)
             | ClientEvent::Emitted(Event::Refused(Refusal::AlreadyWaiting | Refusal::AlreadyInside)) => {
                 open.pop_front();

@@ -19,7 +19,7 @@ impl<T> Agenda<T> {
     pub(super) fn put<C>(&mut self, at: Time, item: T, plan: &mut Plan<C>) {
         self.number += 1;
         self.items.insert((at, self.number), item);
-        plan.wake(at, NodeId::from_index(0));
+        plan.set_alarm(at, NodeId::from_index(0));
     }
 
     /// Removes and returns the next action that is due.

@@ -44,7 +44,7 @@ impl FamilyTypes for Replica {
         entry.profile
     }
 
-    fn codec_of(entry: &ReplicaEntry) -> AnyCodec {
+    fn entry_codec(entry: &ReplicaEntry) -> AnyCodec {
         entry.codec.clone()
     }
 }

@@ -258,8 +258,8 @@ impl Workload<Command, Event> for Clients {
         self.operate(Time::ZERO, plan, |operator, rng| operator.schedule_tasks(rng));
     }
 
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
-        match news {
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, plan: &mut Plan<Command>) {
+        match notification {
             ClientEvent::Emitted(event) => {
                 self.handle_event(now, node, event, plan);
                 self.operate(now, plan, |operator, _| operator.handle_event(node, event));

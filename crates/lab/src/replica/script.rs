@@ -47,10 +47,10 @@ impl Workload<Command, Event> for Script {
             let command = command(&timed.word, timed.node, number);
             plan.command_any_incarnation(Time::ZERO + timed.at, timed.node, command);
         }
-        plan.wake(self.last, NodeId::from_index(0));
+        plan.set_alarm(self.last, NodeId::from_index(0));
     }
 
-    fn on_event(&mut self, now: Time, _node: NodeId, _news: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, _node: NodeId, _notification: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
         self.has_ended |= now >= self.last;
     }
 

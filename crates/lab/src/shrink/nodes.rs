@@ -89,7 +89,7 @@ impl RemovedNodes {
                     let (from, to) = (sides.next()?, sides.next()?);
                     Fault::Cut(Cut::one_way(from, to).ok()?)
                 } else {
-                    let is_there = |side: &Side| side.named().is_none_or(|nodes| !nodes.is_empty());
+                    let is_there = |side: &Side| side.named_nodes().is_none_or(|nodes| !nodes.is_empty());
                     Fault::Cut(Cut::between(sides.filter(is_there).collect()).ok()?)
                 }
             }

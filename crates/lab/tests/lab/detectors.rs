@@ -48,8 +48,8 @@ fn an_incomplete_detector_breaks_safety() {
     }
 }
 
-/// The same in the middle of a run: the winner's crash goes undetected, and every node waits for
-/// ever.
+/// The same in the middle of a run: the winner's crash goes undetected, and every node waits
+/// forever.
 #[test]
 fn without_a_detector_a_run_waits_for_a_crashed_node() {
     let faults = vec![parsed("crash 5 at 2500us")];

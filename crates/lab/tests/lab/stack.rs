@@ -58,8 +58,10 @@ where
     let mut left: BTreeMap<(NodeId, String), usize> = BTreeMap::new();
     let mut holders = Holders::default();
     while world.advance() {
-        while let Some((id, news)) = world.next_client_event() {
-            let ClientEvent::Emitted(ManyEvent::Of { name, event }) = news else { panic!("seed {seed}: {news:?}") };
+        while let Some((id, notification)) = world.next_client_event() {
+            let ClientEvent::Emitted(ManyEvent::Of { name, event }) = notification else {
+                panic!("seed {seed}: {notification:?}")
+            };
             match event {
                 Event::Entered { fence, .. } => {
                     let other = holders.by_name.insert(name.clone(), id);

@@ -5,7 +5,7 @@ use crate::within;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Disk, Parts, StartState};
 use quorate_net::tls::Security;
-use quorate_net::{Ending, Handle, Limits, LinkStats, Overflow, Postcard, Runtime, Settings, reports};
+use quorate_net::{Ending, Handle, Limits, LinkStats, Overflow, Postcard, Runtime, Settings, disk_reports};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl TestNode {
             reports_crashes: true,
             limits: options.limits,
         };
-        let (_, reports) = reports();
+        let (_, reports) = disk_reports();
         let runtime: Runtime<Chatter, (), (), Postcard> = Runtime {
             settings,
             listener: endpoint.listener.try_clone().unwrap(),

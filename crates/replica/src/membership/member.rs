@@ -161,8 +161,8 @@ impl<P: InViews> Member<P> {
     }
 
     /// ME-2, ME-10. Requests our lease, admission or removal. A node that lost its disk never
-    /// learns of a view; it must not be admitted, because the other members would wait for it for
-    /// ever.
+    /// learns of a view; it must not be admitted, because the other members would wait for it
+    /// forever.
     fn request_stay(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.view.is_none() && self.incarnation != Incarnation::FIRST {
             return;

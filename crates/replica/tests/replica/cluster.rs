@@ -49,8 +49,8 @@ impl Cluster {
             }
             assert!(self.world.time() < deadline, "no {what} by {}: {:?}", self.world.time(), self.events.last());
             assert!(self.world.advance(), "no event is left before {what}");
-            while let Some((node, news)) = self.world.next_client_event() {
-                if let ClientEvent::Emitted(event) = news {
+            while let Some((node, notification)) = self.world.next_client_event() {
+                if let ClientEvent::Emitted(event) = notification {
                     self.events.push((self.world.time(), node, event));
                 }
             }

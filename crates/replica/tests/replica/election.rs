@@ -38,8 +38,8 @@ impl Election {
     fn run(&mut self, length: Duration) {
         let end = self.world.time() + length;
         while self.world.next_time().is_some_and(|next| next <= end) && self.world.advance() {
-            while let Some((node, news)) = self.world.next_client_event() {
-                match news {
+            while let Some((node, notification)) = self.world.next_client_event() {
+                match notification {
                     ClientEvent::Emitted(Event::Began { .. } | Event::Ended { .. }) | ClientEvent::Crashed => {
                         self.known.remove(&node);
                     }

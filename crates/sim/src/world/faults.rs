@@ -134,7 +134,7 @@ where
             self.environment.syncing -= held;
             self.environment.stalled -= held;
         }
-        self.environment.news.push_back((node, ClientEvent::Crashed));
+        self.environment.client_events.push_back((node, ClientEvent::Crashed));
         self.environment.observe_world(WorldEvent::Crashed { node, lost_writes });
         for pending in inbox {
             self.drop_input(pending, Loss::Down);
@@ -155,7 +155,7 @@ where
             slot.host.wipe_disk();
         }
         slot.node = (self.make)(node);
-        self.environment.news.push_back((node, ClientEvent::Restarted));
+        self.environment.client_events.push_back((node, ClientEvent::Restarted));
         self.boot(node);
         self.rejoin(node);
         self.send_death_notices(node, false);

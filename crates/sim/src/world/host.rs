@@ -347,7 +347,7 @@ where
             }
             Effect::Emit { event, order: _ } => {
                 self.observe(ObservedEffect::Emit(&event));
-                self.environment.news.push_back((self.node, ClientEvent::Emitted(event)));
+                self.environment.client_events.push_back((self.node, ClientEvent::Emitted(event)));
             }
         }
     }

@@ -83,7 +83,7 @@ struct Environment<P: Protocol, O> {
     /// the step.
     message_events: Vec<MessageEvent>,
     /// Notifications for the nodes' clients.
-    news: VecDeque<(NodeId, ClientEvent<P::Event>)>,
+    client_events: VecDeque<(NodeId, ClientEvent<P::Event>)>,
     /// Number of inputs that nodes have taken.
     events: u64,
     /// Number of messages in flight.
@@ -301,7 +301,7 @@ where
                 directions: None,
                 observer,
                 message_events: Vec::new(),
-                news: VecDeque::new(),
+                client_events: VecDeque::new(),
                 events: 0,
                 under_way: 0,
                 armed: 0,
@@ -350,7 +350,7 @@ where
     }
 
     /// Schedules an alarm for a node's client at the time `at`, whether the node is up or down.
-    pub fn wake(&mut self, at: Time, node: NodeId) {
+    pub fn set_alarm(&mut self, at: Time, node: NodeId) {
         self.environment.planned += 1;
         self.environment.push(at, Pending::Alarm { node });
     }
@@ -370,7 +370,7 @@ where
             Pending::Membership(event) => self.handle_membership_event(event),
             Pending::Alarm { node } => {
                 self.environment.planned -= 1;
-                self.environment.news.push_back((node, ClientEvent::Alarm));
+                self.environment.client_events.push_back((node, ClientEvent::Alarm));
             }
             pending => self.arrive(pending),
         }
@@ -434,7 +434,7 @@ where
 
     /// Removes and returns the next notification of a node's client.
     pub fn next_client_event(&mut self) -> Option<(NodeId, ClientEvent<P::Event>)> {
-        self.environment.news.pop_front()
+        self.environment.client_events.pop_front()
     }
 
     /// Returns a node's state.

@@ -62,8 +62,8 @@ fn a_command_for_this_incarnation_does_not_reach_the_next() {
     while world.advance() {}
     assert!(world.is_quiet());
     let mut emitted = Vec::new();
-    while let Some((_, news)) = world.next_client_event() {
-        if let ClientEvent::Emitted(text) = news {
+    while let Some((_, notification)) = world.next_client_event() {
+        if let ClientEvent::Emitted(text) = notification {
             emitted.push(text);
         }
     }
@@ -186,10 +186,11 @@ fn clients_are_notified_in_order() {
     let scenario =
         Scenario::new(1).on_start([emit("hello")]).fault("crash 1 at 1ms for 1ms").command("3ms", 1, [emit("again")]);
     let mut world = scenario.run_to_end(());
-    let news: Vec<_> = std::iter::from_fn(|| world.next_client_event()).map(|(_, news)| news).collect();
+    let notifications: Vec<_> =
+        std::iter::from_fn(|| world.next_client_event()).map(|(_, notification)| notification).collect();
     let emitted = |text: &str| ClientEvent::Emitted(text.to_string());
     assert_eq!(
-        news,
+        notifications,
         [emitted("hello"), ClientEvent::Crashed, ClientEvent::Restarted, emitted("hello"), emitted("again")]
     );
 }

@@ -27,8 +27,8 @@ impl Workload<Actions, String> for TestClient {
         plan.command(Time::ZERO, node(1), self.actions.clone());
     }
 
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<String>, plan: &mut Plan<Actions>) {
-        match news {
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<String>, plan: &mut Plan<Actions>) {
+        match notification {
             ClientEvent::Emitted(text) => {
                 self.received.push(format!("{node} says {text}"));
                 self.expected = self.expected.saturating_sub(1);
@@ -194,7 +194,7 @@ struct AlarmClient {
 impl AlarmClient {
     fn set_next(&mut self, plan: &mut Plan<Actions>) {
         if let Some((instant, number)) = self.alarms.pop() {
-            plan.wake(at(instant), node(number));
+            plan.set_alarm(at(instant), node(number));
         }
     }
 }
@@ -204,9 +204,9 @@ impl Workload<Actions, String> for AlarmClient {
         self.set_next(plan);
     }
 
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<String>, plan: &mut Plan<Actions>) {
-        self.received.push(format!("{now} {node} {news:?}"));
-        if *news == ClientEvent::Alarm {
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<String>, plan: &mut Plan<Actions>) {
+        self.received.push(format!("{now} {node} {notification:?}"));
+        if *notification == ClientEvent::Alarm {
             self.set_next(plan);
         }
     }
@@ -249,7 +249,7 @@ fn alarms_fire_regardless_of_the_state_of_the_node() {
 #[test]
 fn a_world_with_a_scheduled_alarm_is_not_quiet() {
     let mut world = Scenario::new(1).command("0ms", 1, ticking(3)).world(());
-    world.wake(at("15ms"), node(1));
+    world.set_alarm(at("15ms"), node(1));
     while world.time() < at("10ms") && world.advance() {}
     assert!(world.has_plans() && !world.is_quiet() && !world.has_only_timers_left());
     while world.time() < at("15ms") && world.advance() {}
@@ -267,12 +267,13 @@ fn a_world_with_a_scheduled_alarm_is_not_quiet() {
 fn an_alarm_is_ordered_among_commands() {
     let mut world = Scenario::new(1).on_start([set('a', "5ms", [emit("timer")])]).world(());
     world.command(at("5ms"), node(1), vec![emit("first")]);
-    world.wake(at("5ms"), node(1));
+    world.set_alarm(at("5ms"), node(1));
     world.command(at("5ms"), node(1), vec![emit("last")]);
     while world.advance() {}
-    let news: Vec<_> = std::iter::from_fn(|| world.next_client_event()).map(|(_, news)| news).collect();
-    let told = |text: &str| ClientEvent::Emitted(text.to_string());
-    assert_eq!(news, [told("timer"), told("first"), ClientEvent::Alarm, told("last")]);
+    let notifications: Vec<_> =
+        std::iter::from_fn(|| world.next_client_event()).map(|(_, notification)| notification).collect();
+    let emitted = |text: &str| ClientEvent::Emitted(text.to_string());
+    assert_eq!(notifications, [emitted("timer"), emitted("first"), ClientEvent::Alarm, emitted("last")]);
 }
 
 /// A run waits for a full disk that will have space again, and is stuck otherwise.

@@ -6,7 +6,7 @@ use anyhow::Context;
 use quorate_core::{Describe, Effects, Input, Never, NodeId, Protocol, Time};
 use quorate_drive::{Clock, Disk, Parts, StartState};
 use quorate_net::tls::Security;
-use quorate_net::{Handle, Limits, Overflow, Postcard, Runtime, Settings, reports};
+use quorate_net::{Handle, Limits, Overflow, Postcard, Runtime, Settings, disk_reports};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -135,7 +135,7 @@ fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<
         node: Racer { other, sent: 0, began: Time::ZERO, round_trips: Vec::new() },
         found: StartState::default(),
         parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
-        reports: reports().1,
+        reports: disk_reports().1,
         codec: Postcard,
     }
 }

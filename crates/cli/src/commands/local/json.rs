@@ -90,7 +90,7 @@ impl Lock {
         };
         Self {
             lock: locking.name(),
-            holds: judged.is_right(),
+            holds: judged.is_correct(),
             right: race.expected(),
             outcomes: outcomes.endings.iter().map(outcome).collect(),
             two_inside: outcomes.two_inside.as_ref().map(numbers),

@@ -64,7 +64,7 @@ struct Failure {
 impl Row {
     /// Whether the result is as expected. A faulty variant may need other faults to fail, so that
     /// any result is.
-    fn is_right(&self) -> bool {
+    fn is_correct(&self) -> bool {
         self.flaw.is_some() || self.failure.is_none() && self.never_happened().is_none()
     }
 
@@ -108,7 +108,7 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     }
     bar.finish_and_clear();
     let complete = !interrupt::was_requested();
-    let holds = rows.iter().all(Row::is_right);
+    let holds = rows.iter().all(Row::is_correct);
     let is_open = !complete || rows.iter().any(|row| row.flaw.is_none() && row.undecided > 0);
     let report = Report { family, holds, seconds: begin.elapsed().as_secs_f64(), rows };
     if args.json {

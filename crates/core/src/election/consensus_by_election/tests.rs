@@ -16,12 +16,12 @@ fn plan(group: &Group, ranking: Ranking) -> Arc<Plan> {
 }
 
 fn numbered(me: NodeId, group: Group) -> ConsensusByRing {
-    ConsensusByRing::of_plan(me, &plan(&group, Ranking::default()))
+    ConsensusByRing::from_plan(me, &plan(&group, Ranking::default()))
 }
 
 /// Node 2 ranks highest and proposes 70.
 fn with_attributes(me: NodeId, group: Group) -> ConsensusByRing {
-    ConsensusByRing::of_plan(me, &plan(&group, Ranking::by_attribute([40, 70, 5], Prefer::Highest)))
+    ConsensusByRing::from_plan(me, &plan(&group, Ranking::by_attribute([40, 70, 5], Prefer::Highest)))
 }
 
 rules! { numbered, 3;

@@ -2,9 +2,10 @@
 
 mod exact;
 
-use super::nodes::violates_exclusion;
+use super::nodes::both_enter;
 use super::{
-    Ballot, Draws, Forgetting, Likelihood, MAX_REPLICAS, Nodes, RiskError, Trial, ln_as_printed, simulate, violation,
+    Ballot, DrawTrial, Forgetting, Likelihood, MAX_REPLICAS, NodeTrial, RiskError, Trial, ln_as_printed, simulate,
+    violation,
 };
 use exact::Natural;
 use quorate_core::{Duration, NodeId};
@@ -195,7 +196,7 @@ fn come_at_the_predicted_rate<T: Trial>(
 fn draws_come_at_the_predicted_rate() {
     let cases =
         [(3, 2, 1, 10), (5, 3, 1, 20), (8, 6, 1, 4), (9, 5, 1, 100), (32, 17, 1, 50), (32, 24, 1, 2), (7, 7, 9, 10)];
-    come_at_the_predicted_rate(Draws::new, 20_000, &cases);
+    come_at_the_predicted_rate(DrawTrial::new, 20_000, &cases);
 }
 
 /// Real nodes violate exclusion exactly if enough of the voters that voted forgot, whichever they
@@ -211,11 +212,7 @@ fn real_voters_grant_twice_exactly_if_enough_forget() {
             // The first node has the votes of the first voters, because it asked them in order.
             let gone = (0..majority).filter(forgot).count() as u64;
             let expected = gone >= ballot.overlap();
-            assert_eq!(
-                violates_exclusion(ballot, &forgetful),
-                expected,
-                "{majority} of {replicas}, {forgetful:?} forgot"
-            );
+            assert_eq!(both_enter(ballot, &forgetful), expected, "{majority} of {replicas}, {forgetful:?} forgot");
         }
     }
 }
@@ -223,14 +220,14 @@ fn real_voters_grant_twice_exactly_if_enough_forget() {
 #[test]
 fn real_voters_grant_twice_at_the_predicted_rate() {
     let cases = [(3, 2, 1, 10), (5, 4, 1, 3), (9, 7, 1, 3), (32, 17, 1, 50)];
-    come_at_the_predicted_rate(Nodes::new, 2_000, &cases);
+    come_at_the_predicted_rate(NodeTrial::new, 2_000, &cases);
 }
 
 #[test]
 fn the_same_seed_draws_the_same_and_another_does_not() {
     let drawn = |seed| {
-        let mut draws = Draws::new(ballot(9, 5), forgetting(1, 7), seed);
-        (0..100).map(|_| draws.violates()).collect::<Vec<_>>()
+        let mut draws = DrawTrial::new(ballot(9, 5), forgetting(1, 7), seed);
+        (0..100).map(|_| draws.violates_exclusion()).collect::<Vec<_>>()
     };
     assert_eq!(drawn(7), drawn(7));
     assert_ne!(drawn(7), drawn(8));
@@ -238,7 +235,7 @@ fn the_same_seed_draws_the_same_and_another_does_not() {
 
 #[test]
 fn the_caller_may_stop_the_trials() {
-    let mut draws = Draws::new(ballot(9, 5), forgetting(1, 7), 1);
+    let mut draws = DrawTrial::new(ballot(9, 5), forgetting(1, 7), 1);
     let tally = simulate(&mut draws, u64::MAX, |tally| tally.trials < 1_000);
     assert_eq!(tally.trials, 1_024, "the first call at or beyond a thousand trials");
     assert_eq!(simulate(&mut draws, 0, |_| true).trials, 0);

@@ -33,7 +33,7 @@ impl CheckedFamily for Election {
         let Plan { group, ring, ranking, .. } = plan(&check.spec());
         let ElectionBehavior { settings, resignations } = &check.behavior;
         Ok(Voters {
-            starters: settings.starters.among(group.iter(), &ring, &ranking).into_iter().collect(),
+            starters: settings.starters.select(group.iter(), &ring, &ranking).into_iter().collect(),
             rounds: check.rounds,
             // A late message of a crashed leader can make it the leader again.
             recalls: check.setup.crashes.saturating_mul(2),

@@ -4,7 +4,7 @@ use super::Change;
 use quorate_core::{Epoch, NodeId};
 use std::collections::BTreeMap;
 
-/// What a node knows about the leader.
+/// A node's knowledge of the leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Belief {
     #[default]

@@ -40,11 +40,11 @@ impl LeaderLeases {
         let Some((time, node, change)) = change(moment) else { return };
         let Some(lease) = self.leases.get_mut(node.index()) else { return };
         match change {
-            Change::Learns { leader, until, .. } if leader == node => {
+            Change::LearnsLeader { leader, until, .. } if leader == node => {
                 *lease = Some(LeaderLease { since: time, until });
                 self.check(time, node, "became the leader", line);
             }
-            Change::Extends { until } => {
+            Change::ExtendsLease { until } => {
                 if let Some(lease) = lease {
                     lease.until = until;
                     self.check(time, node, "extended its leadership", line);

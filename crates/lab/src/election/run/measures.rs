@@ -74,10 +74,10 @@ impl Observer<Command, Event> for Measures {
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
         let Some((time, node, change)) = change(moment) else { return };
-        if let Change::Campaigns | Change::Begins(_) = change {
+        if let Change::Campaigns | Change::BeginsElection(_) = change {
             self.begin.get_or_insert(time);
         }
-        if let Change::Begins(epoch) | Change::Learns { epoch, .. } = change {
+        if let Change::BeginsElection(epoch) | Change::LearnsLeader { epoch, .. } = change {
             self.epochs.insert(epoch);
         }
         if let Some(super_peers) = &mut self.super_peers {

@@ -23,18 +23,20 @@ use quorate_core::election::{Command, Event};
 use quorate_core::{Epoch, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, WorldEvent};
 
-/// A change in a node's knowledge of the leader.
+/// An event that may change a node's knowledge of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
+    /// The client gives the command to campaign.
     Campaigns,
-    Begins(Epoch),
-    Learns {
+    /// The node takes part in an election of this epoch, and knows no leader.
+    BeginsElection(Epoch),
+    LearnsLeader {
         leader: NodeId,
         epoch: Epoch,
         /// When the leadership expires, on the leader's clock, if this node is the leader.
         until: Time,
     },
-    Extends {
+    ExtendsLease {
         /// The new expiry, on the node's clock.
         until: Time,
     },
@@ -65,10 +67,10 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
 /// Returns the change that an event reports, if any.
 fn change_from_event(event: &Event) -> Option<Change> {
     match *event {
-        Event::Began { epoch } => Some(Change::Begins(epoch)),
-        Event::Elected { leader, epoch, until } => Some(Change::Learns { leader, epoch, until }),
-        Event::Extended { until } => Some(Change::Extends { until }),
-        Event::Ended { .. } => Some(Change::Ends),
+        Event::Began { epoch } => Some(Change::BeginsElection(epoch)),
+        Event::Elected { leader, epoch, until } => Some(Change::LearnsLeader { leader, epoch, until }),
+        Event::Extended { until } => Some(Change::ExtendsLease { until }),
+        Event::Ended { .. } => Some(Change::LosesLeader),
         Event::Refused(_) => None,
     }
 }

@@ -148,7 +148,7 @@ impl Observer<Command, Event> for Properties {
         }
         let Some((time, node, change)) = change(moment) else { return };
         self.agreement.change(node, change);
-        self.has_begun |= matches!(change, Change::Campaigns | Change::Begins(_) | Change::Learns { .. });
+        self.has_begun |= matches!(change, Change::Campaigns | Change::BeginsElection(_) | Change::LearnsLeader { .. });
         match change {
             Change::Campaigns => self.record_campaign(node),
             Change::Begins(epoch) => self.record_participation(time, node, epoch),

@@ -33,7 +33,7 @@ const WORDS: [(&str, Starters); 4] = [
 
 impl Starters {
     /// Returns the starters among the live nodes.
-    pub fn among(&self, live: impl Iterator<Item = NodeId>, ring: &Ring, ranking: &Ranking) -> Vec<NodeId> {
+    pub fn select(&self, live: impl Iterator<Item = NodeId>, ring: &Ring, ranking: &Ranking) -> Vec<NodeId> {
         match self {
             Self::Lowest => live.min_by_key(|node| ranking.rank_of(*node)).into_iter().collect(),
             Self::Highest => ranking.best(live).into_iter().collect(),
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(starters.to_string(), text);
         let live: Vec<_> = live.iter().filter_map(|number| NodeId::new(*number)).collect();
         let (ring, ranking) = (Ring::of_size(9), Ranking::default());
-        starters.among(live.into_iter(), &ring, &ranking).into_iter().map(NodeId::number).collect()
+        starters.select(live.into_iter(), &ring, &ranking).into_iter().map(NodeId::number).collect()
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
         let nodes = |numbers: &[u32]| numbers.iter().filter_map(|number| NodeId::new(*number)).collect::<Vec<_>>();
         let ring = Ring::from_order(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
         let ranking = Ranking::by_attribute([9, 1, 5, 5], Prefer::Lowest);
-        let among = |starters: Starters, live: &[u32]| starters.among(nodes(live).into_iter(), &ring, &ranking);
+        let among = |starters: Starters, live: &[u32]| starters.select(nodes(live).into_iter(), &ring, &ranking);
         assert_eq!(among(Starters::Highest, &[1, 2, 3, 4]), nodes(&[2]));
         assert_eq!(among(Starters::Lowest, &[1, 2, 3, 4]), nodes(&[1]));
         assert_eq!(among(Starters::SuccessorOfHighest, &[1, 2, 3, 4]), nodes(&[3]));

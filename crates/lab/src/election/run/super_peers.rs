@@ -35,7 +35,7 @@ impl SuperPeerMeasures {
                 self.must_move += self.moves_caused_by(node, before, true);
                 self.forget(node);
             }
-            Change::Campaigns | Change::Begins(_) | Change::Extends { .. } | Change::Ends => {}
+            Change::Campaigns | Change::BeginsElection(_) | Change::ExtendsLease { .. } | Change::LosesLeader => {}
         }
     }
 

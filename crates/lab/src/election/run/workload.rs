@@ -1,4 +1,4 @@
-//! The workload: which clients start elections, and when all have a leader.
+//! The workload: clients start elections until all live nodes agree on a leader.
 
 use super::{Agreement, Belief, Change, Expectation, Starters, change_from_event};
 use quorate_core::election::{COMMANDS, Command, Event, Ranking, Ring};
@@ -7,58 +7,62 @@ use quorate_journal::settings::TimedCommand;
 use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use std::collections::BTreeSet;
 
-/// The clients of all nodes. They are done when all live nodes know one live leader.
+/// The clients of all nodes. They are done when all live nodes have the expected agreement on live
+/// leaders.
 ///
-/// Starters begin at once, and again when their leader has crashed: clients notice a crash
-/// eventually, because the leader answers no requests. Crashes during an election are for the
-/// algorithm to detect.
+/// The clients that start elections (starters) campaign at the start of the run, and again some
+/// time after their leader has crashed, because it no longer answers their requests. They do not
+/// react to crashes during an election: the algorithm must detect those.
 pub struct Campaigns {
     source: CampaignSource,
-    /// The end of the last fault. An earlier agreement may not last.
+    /// The run does not end before this instant: a later fault may undo an earlier agreement.
     not_before: Option<Time>,
     agreement: Agreement,
-    /// Clients that will notice the crash of a leader, with the time.
-    noticing: BTreeSet<(Time, NodeId)>,
+    /// When each client will notice that its leader has crashed.
+    pending_notices: BTreeSet<(Time, NodeId)>,
 }
 
-/// The origin of the campaigns: starters or a script.
+/// The source of the commands to campaign.
 enum CampaignSource {
     Starters {
-        who: Starters,
+        starters: Starters,
         ring: Ring,
         ranking: Ranking,
-        /// Delay until clients notice a crashed leader; `None` if they never do.
-        notice: Option<Duration>,
+        /// Delay after which clients notice that their leader has crashed; `None` if they never do.
+        notice_delay: Option<Duration>,
     },
     Script(Vec<TimedCommand>),
 }
 
 impl Campaigns {
-    /// Starters begin at once, and again `notice` after the crash of a leader that they know.
-    pub fn new(who: Starters, ring: Ring, ranking: Ranking, notice: Duration) -> Self {
+    /// Creates clients of which the starters campaign at once, and again `notice_delay` after their
+    /// leader has crashed.
+    pub fn new(starters: Starters, ring: Ring, ranking: Ranking, notice_delay: Duration) -> Self {
         let agreement = Agreement::new(ring.len());
         Self {
-            source: CampaignSource::Starters { who, ring, ranking, notice: Some(notice) },
+            source: CampaignSource::Starters { starters, ring, ranking, notice_delay: Some(notice_delay) },
             not_before: None,
             agreement,
-            noticing: BTreeSet::new(),
+            pending_notices: BTreeSet::new(),
         }
     }
 
+    /// Creates clients that give exactly these commands.
     pub fn scripted(nodes: usize, commands: Vec<TimedCommand>) -> Self {
         Self {
             source: CampaignSource::Script(commands),
             not_before: None,
             agreement: Agreement::new(nodes),
-            noticing: BTreeSet::new(),
+            pending_notices: BTreeSet::new(),
         }
     }
 
-    /// Clients that never notice a crashed leader, which is left to failure detectors.
+    /// Lets clients never notice a crashed leader, so that only failure detectors start new
+    /// elections.
     #[must_use]
     pub fn without_notices(mut self) -> Self {
-        if let CampaignSource::Starters { notice, .. } = &mut self.source {
-            *notice = None;
+        if let CampaignSource::Starters { notice_delay, .. } = &mut self.source {
+            *notice_delay = None;
         }
         self
     }
@@ -68,7 +72,7 @@ impl Campaigns {
         Self { agreement: self.agreement.expecting(expectation), ..self }
     }
 
-    /// Keeps the run from ending before this instant.
+    /// Prevents the run from ending before this instant.
     #[must_use]
     pub fn not_before(self, instant: Option<Time>) -> Self {
         Self { not_before: instant, ..self }
@@ -89,15 +93,28 @@ impl Campaigns {
             | Change::Crashes
             | Change::Starts => Vec::new(),
         };
-        for caller in callers {
-            let at = now + *notice;
-            self.noticing.insert((at, caller));
-            plan.wake(at, caller);
+        let campaigners = match change {
+            Change::Crashes if self.agreement.is_followed(node) => {
+                starters.select(self.agreement.live(), ring, ranking)
+            }
+            Change::LearnsLeader { leader, .. } if !self.agreement.is_live(leader) => vec![node],
+            Change::Campaigns
+            | Change::BeginsElection(_)
+            | Change::LearnsLeader { .. }
+            | Change::ExtendsLease { .. }
+            | Change::LosesLeader
+            | Change::Crashes
+            | Change::Starts => Vec::new(),
+        };
+        for campaigner in campaigners {
+            let at = now + *notice_delay;
+            self.pending_notices.insert((at, campaigner));
+            plan.set_alarm(at, campaigner);
         }
     }
 
     fn campaign_if_leader_is_down(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
-        if !self.noticing.remove(&(now, node)) {
+        if !self.pending_notices.remove(&(now, node)) {
             return;
         }
         if let Belief::Knows { leader, .. } = self.agreement.belief(node)
@@ -111,8 +128,8 @@ impl Campaigns {
 impl Workload<Command, Event> for Campaigns {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         match &self.source {
-            CampaignSource::Starters { who, ring, ranking, .. } => {
-                for node in who.among(self.agreement.live(), ring, ranking) {
+            CampaignSource::Starters { starters, ring, ranking, .. } => {
+                for node in starters.select(self.agreement.live(), ring, ranking) {
                     plan.command(Time::ZERO, node, Command::Campaign);
                 }
             }
@@ -125,12 +142,12 @@ impl Workload<Command, Event> for Campaigns {
             }
         }
         if let Some(instant) = self.not_before {
-            plan.wake(instant, NodeId::from_index(0));
+            plan.set_alarm(instant, NodeId::from_index(0));
         }
     }
 
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
-        let change = match news {
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, plan: &mut Plan<Command>) {
+        let change = match notification {
             ClientEvent::Emitted(event) => change_from_event(event),
             ClientEvent::Crashed => Some(Change::Crashes),
             ClientEvent::Restarted => Some(Change::Starts),

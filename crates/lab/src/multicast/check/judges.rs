@@ -69,9 +69,9 @@ pub(super) fn integrity(facets: &[u64]) -> bool {
         let mut before = 0;
         shown.events().all(|event| match event {
             ClientEvent::Delivers(number) => {
-                let is_right = sent & !before & bit(number) != 0;
+                let is_correct = sent & !before & bit(number) != 0;
                 before |= bit(number);
-                is_right
+                is_correct
             }
             ClientEvent::DeliversUnknown => false,
             ClientEvent::Sends | ClientEvent::WrongView | ClientEvent::BeginsView(_) => true,

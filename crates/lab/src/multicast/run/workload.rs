@@ -369,8 +369,8 @@ impl Workload<Command, Event> for Senders {
         }
     }
 
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
-        match news {
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, plan: &mut Plan<Command>) {
+        match notification {
             ClientEvent::Emitted(event) => {
                 self.in_flight.record_event(now, node, event);
                 self.handle_event(now, node, event, plan);

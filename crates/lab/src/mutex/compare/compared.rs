@@ -7,18 +7,18 @@ use crate::mutex::MutexEntry;
 pub(super) struct ComparedAlgorithms {
     /// Algorithms that support at least one of the sizes.
     pub(super) contenders: Vec<&'static MutexEntry>,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) left_out: Vec<UnsupportedSizes>,
 }
 
 /// An algorithm that does not support some sizes.
-pub(super) struct LeftOut {
+pub(super) struct UnsupportedSizes {
     pub(super) algorithm: &'static str,
     pub(super) sizes: Vec<usize>,
     /// The supported sizes, as a sentence.
     pub(super) why: &'static str,
 }
 
-impl LeftOut {
+impl UnsupportedSizes {
     pub(super) fn sentence(&self) -> String {
         let Self { algorithm, sizes, why } = self;
         // In a long list, the rule is more useful than the sizes.
@@ -42,12 +42,12 @@ impl ComparedAlgorithms {
                     let sizes = list(&misfits, "or");
                     return CompareError::refused(format!("'{algorithm}' does not support groups of {sizes}: {why}."));
                 }
-                compared.left_out.push(LeftOut { algorithm, sizes: misfits, why });
+                compared.left_out.push(UnsupportedSizes { algorithm, sizes: misfits, why });
             }
             compared.contenders.extend(is_there.then_some(entry));
         }
         if compared.contenders.is_empty() {
-            let why = compared.left_out.first().map(LeftOut::sentence).unwrap_or_default();
+            let why = compared.left_out.first().map(UnsupportedSizes::sentence).unwrap_or_default();
             return CompareError::refused(format!("no algorithm supports the given sizes. {why}"));
         }
         Ok(compared)
@@ -72,14 +72,14 @@ mod tests {
 
     /// A variant of `central` that supports only square sizes.
     fn squares_only() -> &'static MutexEntry {
-        let [central] = contenders(&["central".into()], Forms::Usual).unwrap()[..] else { panic!("one algorithm") };
+        let [central] = contenders(&["central".into()], Forms::Default).unwrap()[..] else { panic!("one algorithm") };
         let fits = |nodes: usize| if nodes.isqrt().pow(2) == nodes { Ok(()) } else { Err("it needs a square") };
         let facts: &Facts = Box::leak(Box::new(Facts { fits, ..*central.facts }));
         Box::leak(Box::new(MutexEntry { facts, make: central.make.clone(), codec: central.codec.clone() }))
     }
 
     fn compared(sizes: &[usize], named: &[String]) -> Result<(usize, String), String> {
-        let others = contenders(&["ricart-agrawala".into()], Forms::Usual).unwrap();
+        let others = contenders(&["ricart-agrawala".into()], Forms::Default).unwrap();
         let all = std::iter::once(squares_only()).chain(others.into_iter().filter(|_| named.is_empty())).collect();
         let compared = ComparedAlgorithms::of(all, sizes, named).map_err(|error| error.to_string())?;
         Ok((

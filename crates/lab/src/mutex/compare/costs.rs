@@ -1,6 +1,6 @@
 //! The cost of an entry, simulated and between real processes, beside the expected cost.
 
-use super::compared::LeftOut;
+use super::compared::UnsupportedSizes;
 use super::{Delays, ExpectedCost, Measured, Traffic, chart, json, problems, simulate, simulation, table};
 use crate::compare::{Chart, CompareError, Comparison, Host, Page, Parts};
 use crate::family::ScriptFamily;
@@ -16,7 +16,7 @@ pub(super) struct Costs {
     /// From idle to saturated, unless given in another order.
     pub(super) traffics: Vec<Traffic>,
     /// Algorithms that do not support some of these sizes.
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) left_out: Vec<UnsupportedSizes>,
     pub(super) entries: u64,
     pub(super) seed: u64,
     /// The links of real processes; `None` to simulate only.
@@ -214,7 +214,7 @@ impl Comparison for Costs {
         done == all && self.rows.iter().flat_map(Row::results).all(|result| result.measured.ending == Ending::Done)
     }
 
-    fn is_right(&self) -> bool {
+    fn is_correct(&self) -> bool {
         self.holds() && self.is_exact()
     }
 

@@ -10,7 +10,7 @@
 //! use quorate_lab::mutex;
 //!
 //! let settings = mutex::Settings { entries: 20, ..Default::default() };
-//! for entry in compare::contenders(&[], Forms::Usual)? {
+//! for entry in compare::contenders(&[], Forms::Default)? {
 //!     let (expected, measured) = compare::simulate(&compare::simulation(entry, 5, 1, &settings))?;
 //!     assert_eq!(measured.is_exact(&expected), Some(true));
 //! }
@@ -39,7 +39,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forms {
     /// The default variant, and all that are named.
-    Usual,
+    Default,
     All,
 }
 
@@ -91,7 +91,7 @@ pub struct ExpectedCost {
     pub sync: &'static str,
     /// Whether one node is the coordinator of all. Its own entries cost no messages, and are
     /// counted separately.
-    pub keeper: bool,
+    pub has_coordinator: bool,
     /// Delay from request to entry, in message times.
     pub client_delay: Range,
     /// Delay from a release to the next entry, in message times.
@@ -117,7 +117,7 @@ impl ExpectedCost {
             messages: cost.messages,
             client: cost.client,
             sync: cost.sync,
-            keeper: (facts.coordinator)(&group).is_some(),
+            has_coordinator: (facts.coordinator)(&group).is_some(),
             client_delay: (cost.client_delay)(&case),
             sync_delay: (cost.sync_delay)(&case),
             binding: facts.profile.flaw.is_none()
@@ -248,7 +248,7 @@ impl Measured {
             let is_expected = within(total, expected.total_in(delays, self.counted));
             (!is_expected).then_some(Difference { figure: Figure::Messages, measured, least, most })
         });
-        let own = self.own_messages_per_entry.filter(|own| expected.keeper && *own != 0.0);
+        let own = self.own_messages_per_entry.filter(|own| expected.has_coordinator && *own != 0.0);
         let own = own.map(|measured| Difference { figure: Figure::OwnMessages, measured, least: 0.0, most: Some(0.0) });
         let delay = |figure, delay: Option<Delay>, range: Range| {
             let delay = in_times(delay)?;

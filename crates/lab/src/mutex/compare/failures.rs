@@ -1,8 +1,8 @@
-//! `quorate compare mutex --failures`: the effect of a failure on the other nodes, by algorithm and
-//! victim.
+//! `quorate compare mutex --failures`: the effect of a node failure on the other nodes, for each
+//! algorithm and victim.
 
-use super::compared::LeftOut;
-use super::json::{Absent, absent};
+use super::compared::UnsupportedSizes;
+use super::json::{UnsupportedSize, unsupported_sizes};
 use crate::compare::{Chart, Column, CompareError, Comparison, Group, Host, Page, Parts, Section, Table, UNKNOWN};
 use crate::mutex::Mutex;
 use crate::mutex::failures::{FailureMode, FailureStudy, Fate, Finding, Tally, Victim, run_study};
@@ -12,8 +12,8 @@ use serde::Serialize;
 /// The planned failure studies, and their results so far.
 pub(super) struct Failures {
     pub(super) studies: Vec<FailureStudy>,
-    /// Algorithms that do not support some sizes.
-    pub(super) left_out: Vec<LeftOut>,
+    /// Algorithms and the requested group sizes that they do not support.
+    pub(super) left_out: Vec<UnsupportedSizes>,
     pub(super) seed: u64,
     pub(super) rows: Vec<Row>,
 }
@@ -29,9 +29,10 @@ impl Row {
         self.study.algorithm.facts.profile.name
     }
 
-    fn tally(&self, victim: Victim, harm: FailureMode) -> Option<&Tally> {
-        let found = self.findings.iter().find(|found| found.victim == victim && found.harm == harm);
-        found.map(|found| &found.tally).filter(|tally| tally.runs() > 0)
+    /// Returns the results for a victim and a failure mode; `None` without runs.
+    fn tally(&self, victim: Victim, mode: FailureMode) -> Option<&Tally> {
+        let finding = self.findings.iter().find(|finding| finding.victim == victim && finding.mode == mode)?;
+        Some(&finding.tally).filter(|tally| tally.runs() > 0)
     }
 }
 
@@ -63,14 +64,14 @@ impl Comparison for Failures {
     }
 
     /// No finding is an error: textbook algorithms promise nothing under failures.
-    fn is_right(&self) -> bool {
+    fn is_correct(&self) -> bool {
         true
     }
 
     fn page(&self) -> Page {
-        let what = "effect of a node failure on the other nodes";
+        let subject = "effect of a node failure on the other nodes";
         Page {
-            conditions: format!("{what} · textbook form, bare links · seed {}", self.seed),
+            conditions: format!("{subject} · textbook form, bare links · seed {}", self.seed),
             tables: vec![Table::Blocks(section(&self.rows))],
             notes: vec![self.notes()],
             problems: Vec::new(),
@@ -82,13 +83,13 @@ impl Comparison for Failures {
     }
 
     fn report(&self) -> impl Serialize {
-        let lines = self.rows.iter().flat_map(|row| row.findings.iter().filter_map(|found| line(row, found)));
+        let rows = self.rows.iter().flat_map(|row| row.findings.iter().filter_map(|finding| report_row(row, finding)));
         Report {
             family: Family::Mutex,
             seed: self.seed,
             complete: self.is_complete(),
-            rows: lines.collect(),
-            left_out: absent(&self.left_out),
+            rows: rows.collect(),
+            left_out: unsupported_sizes(&self.left_out),
         }
     }
 }
@@ -112,22 +113,22 @@ impl Failures {
 fn section(rows: &[Row]) -> Section {
     let names = Column::words("algorithm", rows.iter().map(|row| row.name().to_owned()).collect());
     let sizes = Column::figures("nodes", rows.iter().map(|row| row.study.nodes.to_string()).collect());
-    Section { title: "", stub: vec![names, sizes], groups: FailureMode::ALL.map(|harm| group(rows, harm)).into() }
+    Section { title: "", stub: vec![names, sizes], groups: FailureMode::ALL.map(|mode| group(rows, mode)).into() }
 }
 
-fn group(rows: &[Row], harm: FailureMode) -> Group {
+fn group(rows: &[Row], mode: FailureMode) -> Group {
     let column = |victim: Victim| {
-        let cell = |row: &Row| row.tally(victim, harm).map_or(UNKNOWN.into(), cell);
+        let cell = |row: &Row| row.tally(victim, mode).map_or(UNKNOWN.into(), cell);
         Column::words(victim.name(), rows.iter().map(cell).collect())
     };
-    let name = match harm {
+    let name = match mode {
         FailureMode::Dies => "one of these crashes for good",
         FailureMode::Restarts => "one of these restarts without its state",
     };
     Group { name: name.into(), figures: Victim::ALL.map(column).to_vec(), ..Group::default() }
 }
 
-/// The worst effect, and its frequency if it is not constant.
+/// Returns the worst effect, with its frequency unless all runs have it.
 fn cell(tally: &Tally) -> String {
     let Some(fate) = tally.fate() else { return UNKNOWN.into() };
     match (tally.count(fate), tally.runs()) {
@@ -141,46 +142,52 @@ struct Report<'a> {
     family: Family,
     seed: u64,
     complete: bool,
-    rows: Vec<Line<'a>>,
-    left_out: Vec<Absent>,
+    rows: Vec<ReportRow<'a>>,
+    left_out: Vec<UnsupportedSize>,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ReportRow<'a> {
     algorithm: &'a str,
     nodes: usize,
     victim: Victim,
-    harm: FailureMode,
+    #[serde(rename = "harm")]
+    mode: FailureMode,
     /// The worst effect on the other nodes.
     fate: Fate,
     runs: u64,
-    goes_on: u64,
-    stops: u64,
+    #[serde(rename = "goes_on")]
+    continuing_runs: u64,
+    #[serde(rename = "stops")]
+    stopped_runs: u64,
     #[serde(rename = "unsafe")]
-    breaks: u64,
+    unsafe_runs: u64,
     /// Number of runs in which a fence was not larger than an earlier one.
-    fences_back: u64,
-    /// The violation in one of the worst runs, if there was any.
-    why: Option<&'a str>,
+    #[serde(rename = "fences_back")]
+    fence_regressions: u64,
+    /// The violation in one of the worst runs; `None` if there was none.
+    #[serde(rename = "why")]
+    violation: Option<&'a str>,
+    /// A command that reproduces one of the worst runs.
     command: Option<String>,
 }
 
-/// One line of the report; `None` without runs.
-fn line<'a>(row: &Row, found: &'a Finding) -> Option<Line<'a>> {
-    let Finding { victim, harm, tally } = found;
+/// Returns one row of the JSON report; `None` without runs.
+fn report_row<'a>(row: &Row, finding: &'a Finding) -> Option<ReportRow<'a>> {
+    let Finding { victim, mode, tally } = finding;
     let example = tally.example.as_ref();
-    Some(Line {
+    Some(ReportRow {
         algorithm: row.name(),
         nodes: row.study.nodes,
         victim: *victim,
-        harm: *harm,
+        mode: *mode,
         fate: tally.fate()?,
         runs: tally.runs(),
-        goes_on: tally.goes_on,
-        stops: tally.stops,
-        breaks: tally.breaks,
-        fences_back: tally.fences_back,
-        why: example.and_then(|example| example.why.as_deref()),
+        continuing_runs: tally.continuing_runs,
+        stopped_runs: tally.stopped_runs,
+        unsafe_runs: tally.unsafe_runs,
+        fence_regressions: tally.fence_regressions,
+        violation: example.and_then(|example| example.violation.as_deref()),
         command: example.map(|example| example.spec.command("sim")),
     })
 }

@@ -1,6 +1,6 @@
 //! A comparison for programs.
 
-use super::compared::LeftOut;
+use super::compared::UnsupportedSizes;
 use super::costs::{Costs, Row, WorldResult};
 use super::{Difference, ExpectedCost};
 use crate::compare::Comparison;
@@ -22,12 +22,12 @@ pub(super) struct Report<'a> {
     exact: bool,
     rows: Vec<Line<'a>>,
     /// Algorithms that do not support some sizes.
-    left_out: Vec<Absent>,
+    left_out: Vec<UnsupportedSize>,
 }
 
 /// An algorithm that does not support some size.
 #[derive(Serialize)]
-pub(super) struct Absent {
+pub(super) struct UnsupportedSize {
     algorithm: &'static str,
     nodes: usize,
     why: &'static str,
@@ -90,7 +90,7 @@ fn expected(expected_cost: &ExpectedCost, entries: u64) -> Expected {
     Expected {
         formula: expected_cost.messages,
         messages_per_entry: Extent::new(least, most),
-        own_messages_per_entry: expected_cost.keeper.then_some(0),
+        own_messages_per_entry: expected_cost.has_coordinator.then_some(0),
         client_delay: expected_cost.client_delay.into(),
         sync_delay: expected_cost.sync_delay.into(),
         binding: expected_cost.binding,
@@ -140,14 +140,14 @@ pub(super) fn report(costs: &Costs) -> Report<'_> {
         holds: costs.holds(),
         exact: costs.is_exact(),
         rows: costs.rows.iter().map(line).collect(),
-        left_out: absent(&costs.left_out),
+        left_out: unsupported_sizes(&costs.left_out),
     }
 }
 
-pub(super) fn absent(left_out: &[LeftOut]) -> Vec<Absent> {
-    let each = |LeftOut { algorithm, sizes, why }: &LeftOut| {
+pub(super) fn unsupported_sizes(left_out: &[UnsupportedSizes]) -> Vec<UnsupportedSize> {
+    let each = |UnsupportedSizes { algorithm, sizes, why }: &UnsupportedSizes| {
         let (algorithm, why) = (*algorithm, *why);
-        sizes.iter().map(|nodes| Absent { algorithm, nodes: *nodes, why }).collect::<Vec<_>>()
+        sizes.iter().map(|nodes| UnsupportedSize { algorithm, nodes: *nodes, why }).collect::<Vec<_>>()
     };
     left_out.iter().flat_map(each).collect()
 }

@@ -134,7 +134,7 @@ impl Asked<'_, MutexCompareArgs> {
                 None => (USUAL_FAILURE_SIZE..=MAX_PROCESSES).find(fits).into_iter().collect(),
             };
             studies.extend(
-                own.into_iter().map(|nodes| FailureStudy { seed: self.seed, ..FailureStudy::of(entry, nodes) }),
+                own.into_iter().map(|nodes| FailureStudy { seed: self.seed, ..FailureStudy::new(entry, nodes) }),
             );
         }
         Ok(Failures { studies, left_out, seed: self.seed, rows: Vec::new() })
@@ -142,7 +142,7 @@ impl Asked<'_, MutexCompareArgs> {
 
     /// The algorithms that the options select.
     fn selected(&self) -> Result<Vec<&'static MutexEntry>, CompareError> {
-        let forms = if self.own.forms { Forms::All } else { Forms::Usual };
+        let forms = if self.own.forms { Forms::All } else { Forms::Default };
         Ok(contenders(self.algorithms, forms)?)
     }
 

@@ -259,7 +259,7 @@ fn format_short(value: f64) -> String {
 
 pub(super) fn notes(costs: &Costs) -> Vec<String> {
     let has_load = costs.traffics.iter().any(|traffic| matches!(traffic, Traffic::Random(_)));
-    let has_keeper = costs.rows.iter().any(|row| row.expected.keeper);
+    let has_coordinator = costs.rows.iter().any(|row| row.expected.has_coordinator);
     let mut notes = vec![
         format!(
             "after the figures: {SAME} exactly as expected   {GOOD} within the expected bounds   {BAD} unexpected   {UNKNOWN} not judged"
@@ -274,7 +274,7 @@ pub(super) fn notes(costs: &Costs) -> Vec<String> {
     if has_load {
         notes.push("10% load: without waiting, the lock would be held a tenth of the time".into());
     }
-    if has_keeper {
+    if has_coordinator {
         notes.push("own 0: the coordinator's own entries cost nothing, and are counted separately".into());
     }
     notes.extend(costs.left_out.iter().map(|left_out| left_out.sentence()));

@@ -13,7 +13,7 @@ use std::error::Error;
 /// Ricart and Agrawala with four nodes; the simulator stands in for real processes.
 fn costs() -> Costs {
     Costs {
-        contenders: contenders(&["ricart-agrawala".into()], Forms::Usual).unwrap(),
+        contenders: contenders(&["ricart-agrawala".into()], Forms::Default).unwrap(),
         sizes: vec![4],
         traffics: vec![Traffic::Random(OfferedLoad::USUAL)],
         left_out: Vec::new(),
@@ -68,7 +68,7 @@ fn row(costs: &Costs, expected_nodes: usize) -> Row {
 fn an_unexpected_figure_fails_with_a_command_that_reproduces_it() {
     let mut costs = costs();
     costs.rows = vec![row(&costs, 5)];
-    assert!(costs.holds() && !costs.is_exact() && costs.is_complete() && !costs.is_right());
+    assert!(costs.holds() && !costs.is_exact() && costs.is_complete() && !costs.is_correct());
     let expected = "ricart-agrawala with 4 nodes, 50% load, real: an entry took 6 messages; expected 8.\n\
          To see it: quorate run ricart-agrawala --nodes 4 --seed 1 --entries 10 --tls --trace run.journal && \
          quorate replay run.journal --steps";
@@ -78,7 +78,7 @@ fn an_unexpected_figure_fails_with_a_command_that_reproduces_it() {
 #[test]
 fn a_comparison_without_its_real_results_is_incomplete() {
     let mut costs = costs();
-    let is_complete_and_right = |costs: &Costs| (costs.is_complete(), costs.is_right());
+    let is_complete_and_right = |costs: &Costs| (costs.is_complete(), costs.is_correct());
     assert_eq!(is_complete_and_right(&costs), (false, true));
     costs.measure(&mut SimulatedHost).unwrap();
     assert_eq!(is_complete_and_right(&costs), (true, true));

@@ -13,7 +13,7 @@ use quorate_journal::settings::TimedFault;
 /// The phase of every node over time, in a run without faults.
 pub(super) struct FaultFreeRun {
     seed: u64,
-    keeper: Option<NodeId>,
+    coordinator: Option<NodeId>,
     intervals: Vec<Interval>,
 }
 
@@ -29,16 +29,16 @@ const RESTART_DELAYS: [u64; 4] = [1, 3, 8, 20];
 
 impl FaultFreeRun {
     /// Runs the experiment and keeps its first half: faults in the second half show little.
-    pub(super) fn of(spec: &Spec<Mutex>, keeper: Option<NodeId>) -> Self {
+    pub(super) fn simulate(spec: &Spec<Mutex>, coordinator: Option<NodeId>) -> Self {
         let mut intervals = experiment::simulate(spec, IntervalRecorder::new(spec.nodes)).observer.done;
         let end = intervals.last().map_or(Time::ZERO, |interval| interval.to);
         intervals.retain(|interval| interval.to.since(Time::ZERO) <= end.since(interval.to));
-        Self { seed: spec.seed, keeper, intervals }
+        Self { seed: spec.seed, coordinator, intervals }
     }
 
     /// Returns a fault that hits such a victim at an instant that the seed chooses; `None` if there
     /// is no such instant.
-    pub(super) fn crash_fault(&self, victim: Victim, harm: FailureMode) -> Option<TimedFault> {
+    pub(super) fn crash_fault(&self, victim: Victim, mode: FailureMode) -> Option<TimedFault> {
         // The choice must differ between victims of the same seed.
         let mut rng = SeededRng::new(self.seed.wrapping_mul(8).wrapping_add(victim as u64), Stream::Faults);
         let fit: Vec<_> =
@@ -49,7 +49,7 @@ impl FaultFreeRun {
         let inner = interval.to.since(interval.from).nanos().checked_sub(2)?;
         let at = interval.from.since(Time::ZERO) + Duration::from_nanos(1 + rng.below(inner + 1));
         let delay = RESTART_DELAYS.get(usize::try_from(rng.below(RESTART_DELAYS.len() as u64)).ok()?)?;
-        Some(match harm {
+        Some(match mode {
             FailureMode::Dies => fault(*node, at, None),
             FailureMode::Restarts => fault(*node, at, Some(MESSAGE.times(*delay))),
         })
@@ -59,15 +59,17 @@ impl FaultFreeRun {
     fn victims(&self, interval: &Interval, victim: Victim) -> Option<Vec<NodeId>> {
         let all = || interval.phases.iter().enumerate().map(|(index, phase)| (NodeId::from_index(index), *phase));
         let nodes_in = |wanted: LockPhase| {
-            let matches = move |(node, phase): &(NodeId, LockPhase)| *phase == wanted && self.keeper != Some(*node);
+            let matches =
+                move |(node, phase): &(NodeId, LockPhase)| *phase == wanted && self.coordinator != Some(*node);
             all().filter(matches).map(|(node, _)| node).collect::<Vec<_>>()
         };
         let (inside, waiting, idle) =
             (nodes_in(LockPhase::Holding), nodes_in(LockPhase::Waiting), nodes_in(LockPhase::Idle));
-        let is_keeper_idle = |keeper: &NodeId| interval.phases.get(keeper.index()) == Some(&LockPhase::Idle);
+        let is_coordinator_idle =
+            |coordinator: &NodeId| interval.phases.get(coordinator.index()) == Some(&LockPhase::Idle);
         let found = match victim {
             Victim::Coordinator if !inside.is_empty() && !waiting.is_empty() => {
-                self.keeper.filter(is_keeper_idle).into_iter().collect()
+                self.coordinator.filter(is_coordinator_idle).into_iter().collect()
             }
             Victim::Holder if !waiting.is_empty() => inside,
             Victim::Idle if !inside.is_empty() => idle,

@@ -11,10 +11,10 @@
 //! use quorate_lab::mutex::compare::{Forms, contenders};
 //! use quorate_lab::mutex::failures::{Fate, FailureMode, FailureStudy, Victim, run_study};
 //!
-//! let [central] = contenders(&["central".into()], Forms::Usual)?[..] else { panic!() };
-//! let findings = run_study(&FailureStudy { runs: 5, ..FailureStudy::of(central, 4) }, &mut || true)?;
-//! let fate = |victim, harm| findings.iter().find(|found| found.victim == victim && found.harm == harm)?.tally.fate();
-//! assert_eq!(fate(Victim::Idle, FailureMode::Dies), Some(Fate::GoesOn));
+//! let [central] = contenders(&["central".into()], Forms::Default)?[..] else { panic!() };
+//! let findings = run_study(&FailureStudy { runs: 5, ..FailureStudy::new(central, 4) }, &mut || true)?;
+//! let fate = |victim, mode| findings.iter().find(|finding| finding.victim == victim && finding.mode == mode)?.tally.fate();
+//! assert_eq!(fate(Victim::Idle, FailureMode::Dies), Some(Fate::Continues));
 //! assert_eq!(fate(Victim::Coordinator, FailureMode::Dies), Some(Fate::Stops));
 //! # Ok::<(), quorate_lab::LabError>(())
 //! ```
@@ -58,10 +58,11 @@ impl Victim {
     }
 }
 
-/// The failure of the victim.
+/// How the victim fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureMode {
+    /// The node crashes and does not restart.
     Dies,
     /// The node crashes, and soon restarts without its state.
     Restarts,
@@ -75,15 +76,19 @@ impl FailureMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
-    GoesOn,
+    /// Every live requester is granted entry.
+    #[serde(rename = "goes-on")]
+    Continues,
+    /// A live requester waits forever.
     Stops,
+    /// Two nodes hold the lock at the same time.
     Unsafe,
 }
 
 impl Fate {
     pub const fn name(self) -> &'static str {
         match self {
-            Self::GoesOn => "goes on",
+            Self::Continues => "goes on",
             Self::Stops => "stops",
             Self::Unsafe => "unsafe",
         }
@@ -100,11 +105,12 @@ pub struct FailureStudy {
 }
 
 impl FailureStudy {
-    pub fn of(algorithm: &'static MutexEntry, nodes: usize) -> Self {
+    /// Creates a study of 200 runs, starting with seed 1.
+    pub fn new(algorithm: &'static MutexEntry, nodes: usize) -> Self {
         Self { algorithm, nodes, runs: 200, seed: 1 }
     }
 
-    fn keeper(&self) -> Option<NodeId> {
+    fn coordinator(&self) -> Option<NodeId> {
         (self.algorithm.facts.coordinator)(&quorate_core::Group::of_size(self.nodes))
     }
 
@@ -134,23 +140,23 @@ const MAX_WAIT: u64 = 4_000;
 /// Number of seeds to try per requested run. Not every seed has an instant with such a victim.
 const SEEDS_PER_RUN: u64 = 4;
 
-/// The effect of one kind of failure.
+/// The effect of one kind of failure of one kind of victim.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub victim: Victim,
-    pub harm: FailureMode,
+    pub mode: FailureMode,
     pub tally: Tally,
 }
 
-/// The number of runs with each effect.
+/// The number of runs with each effect on the live nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    pub goes_on: u64,
-    pub stops: u64,
-    pub breaks: u64,
+    pub continuing_runs: u64,
+    pub stopped_runs: u64,
+    pub unsafe_runs: u64,
     /// Number of runs in which a fence was not larger than an earlier one: a resource that checks
     /// fences would have rejected an entry.
-    pub fences_back: u64,
+    pub fence_regressions: u64,
     pub example: Option<Example>,
 }
 
@@ -159,35 +165,36 @@ pub struct Tally {
 pub struct Example {
     pub spec: Spec<Mutex>,
     pub fate: Fate,
-    pub why: Option<String>,
+    /// Text of the violation; `None` if no property was violated.
+    pub violation: Option<String>,
 }
 
 impl Tally {
     pub const fn runs(&self) -> u64 {
-        self.goes_on + self.stops + self.breaks
+        self.continuing_runs + self.stopped_runs + self.unsafe_runs
     }
 
     pub const fn count(&self, fate: Fate) -> u64 {
         match fate {
-            Fate::GoesOn => self.goes_on,
-            Fate::Stops => self.stops,
-            Fate::Unsafe => self.breaks,
+            Fate::Continues => self.continuing_runs,
+            Fate::Stops => self.stopped_runs,
+            Fate::Unsafe => self.unsafe_runs,
         }
     }
 
     /// The worst effect; `None` if there were no runs.
     pub fn fate(&self) -> Option<Fate> {
-        [Fate::Unsafe, Fate::Stops, Fate::GoesOn].into_iter().find(|fate| self.count(*fate) > 0)
+        [Fate::Unsafe, Fate::Stops, Fate::Continues].into_iter().find(|fate| self.count(*fate) > 0)
     }
 
-    fn add(&mut self, example: Example, fences_back: bool) {
+    fn add(&mut self, example: Example, has_fence_regression: bool) {
         let count = match example.fate {
-            Fate::GoesOn => &mut self.goes_on,
-            Fate::Stops => &mut self.stops,
-            Fate::Unsafe => &mut self.breaks,
+            Fate::Continues => &mut self.continuing_runs,
+            Fate::Stops => &mut self.stopped_runs,
+            Fate::Unsafe => &mut self.unsafe_runs,
         };
         *count += 1;
-        self.fences_back += u64::from(fences_back);
+        self.fence_regressions += u64::from(has_fence_regression);
         if self.example.as_ref().is_none_or(|worst| worst.fate < example.fate) {
             self.example = Some(example);
         }
@@ -197,24 +204,24 @@ impl Tally {
 /// Simulates every kind of failure. Calls `should_continue` before each seed and stops if it
 /// returns `false`; the findings so far are returned.
 pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool) -> Result<Vec<Finding>, LabError> {
-    let keeper = study.keeper();
-    let victims = Victim::ALL.into_iter().filter(|victim| *victim != Victim::Coordinator || keeper.is_some());
+    let coordinator = study.coordinator();
+    let victims = Victim::ALL.into_iter().filter(|victim| *victim != Victim::Coordinator || coordinator.is_some());
     let mut findings: Vec<_> = victims
-        .flat_map(|victim| FailureMode::ALL.map(|harm| Finding { victim, harm, tally: Tally::default() }))
+        .flat_map(|victim| FailureMode::ALL.map(|mode| Finding { victim, mode, tally: Tally::default() }))
         .collect();
     for seed in (0..SEEDS_PER_RUN * study.runs).map(|index| study.seed.wrapping_add(index)) {
-        let mut open = findings.iter_mut().filter(|found| found.tally.runs() < study.runs).peekable();
+        let mut open = findings.iter_mut().filter(|finding| finding.tally.runs() < study.runs).peekable();
         if open.peek().is_none() || !should_continue() {
             break;
         }
         let spec = study.spec(seed);
         spec.validate()?;
-        let fault_free_run = FaultFreeRun::of(&spec, keeper);
-        for Finding { victim, harm, tally } in open {
-            if let Some(fault) = fault_free_run.crash_fault(*victim, *harm) {
+        let fault_free_run = FaultFreeRun::simulate(&spec, coordinator);
+        for Finding { victim, mode, tally } in open {
+            if let Some(fault) = fault_free_run.crash_fault(*victim, *mode) {
                 let spec = Spec { faults: vec![fault], ..spec.clone() };
-                if let Some((example, fences_back)) = run(spec) {
-                    tally.add(example, fences_back);
+                if let Some((example, has_fence_regression)) = run(spec) {
+                    tally.add(example, has_fence_regression);
                 }
             }
         }
@@ -226,21 +233,22 @@ pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool
 /// after the fault.
 fn run(spec: Spec<Mutex>) -> Option<(Example, bool)> {
     let properties = Mutex::properties(&spec, JudgingLevel::Verdicts);
-    let played = experiment::simulate(&spec, (properties, RequestsAfterFault::new(spec.nodes)));
-    let (properties, after_fault) = played.observer;
+    let run = experiment::simulate(&spec, (properties, RequestsAfterFault::new(spec.nodes)));
+    let (properties, after_fault) = run.observer;
     let verdicts = properties.verdicts();
-    let breach = |name: &str| verdicts.iter().find(|verdict| verdict.name == name && verdict.holds == Some(false));
-    let (fate, breach_of) = match (breach("exclusion"), played.ending) {
-        (Some(breach), _) => (Fate::Unsafe, Some(breach)),
-        (None, Ending::Stuck | Ending::Stopped) => (Fate::Stops, breach("served")),
-        (None, Ending::Done) if after_fault.has_all_requests() => (Fate::GoesOn, None),
+    let failed_property =
+        |name: &str| verdicts.iter().find(|verdict| verdict.name == name && verdict.holds == Some(false));
+    let (fate, failed) = match (failed_property("exclusion"), run.ending) {
+        (Some(verdict), _) => (Fate::Unsafe, Some(verdict)),
+        (None, Ending::Stuck | Ending::Stopped) => (Fate::Stops, failed_property("served")),
+        (None, Ending::Done) if after_fault.has_all_requests() => (Fate::Continues, None),
         (None, Ending::Done) => return None,
     };
-    let fences_back = breach("fences-grow").is_some();
-    Some((Example { spec, fate, why: breach_of.and_then(why) }, fences_back))
+    let has_fence_regression = failed_property("fences-grow").is_some();
+    Some((Example { spec, fate, violation: failed.and_then(violation_text) }, has_fence_regression))
 }
 
-fn why(verdict: &Verdict) -> Option<String> {
+fn violation_text(verdict: &Verdict) -> Option<String> {
     verdict.violation.as_ref().map(|violation| violation.text.clone())
 }
 

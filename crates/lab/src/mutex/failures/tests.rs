@@ -11,16 +11,16 @@ use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::workload::Ending;
 
 fn entry(name: &str) -> &'static MutexEntry {
-    let [entry] = contenders(&[name.into()], Forms::Usual).unwrap()[..] else { panic!("one name, one algorithm") };
+    let [entry] = contenders(&[name.into()], Forms::Default).unwrap()[..] else { panic!("one name, one algorithm") };
     entry
 }
 
 fn findings(name: &str, nodes: usize, runs: u64) -> Vec<Finding> {
-    run_study(&FailureStudy { runs, ..FailureStudy::of(entry(name), nodes) }, &mut || true).unwrap()
+    run_study(&FailureStudy { runs, ..FailureStudy::new(entry(name), nodes) }, &mut || true).unwrap()
 }
 
-fn fates(name: &str, harm: FailureMode) -> Vec<(Victim, Option<Fate>)> {
-    let own = findings(name, 5, 60).into_iter().filter(|found| found.harm == harm);
+fn fates(name: &str, mode: FailureMode) -> Vec<(Victim, Option<Fate>)> {
+    let own = findings(name, 5, 60).into_iter().filter(|finding| finding.mode == mode);
     own.map(|found| (found.victim, found.tally.fate())).collect()
 }
 
@@ -28,13 +28,13 @@ fn fates(name: &str, harm: FailureMode) -> Vec<(Victim, Option<Fate>)> {
 /// node.
 #[test]
 fn a_coordinator_is_essential_and_an_idle_client_is_not() {
-    let (stops, goes_on) = (Some(Fate::Stops), Some(Fate::GoesOn));
+    let (stops, continues) = (Some(Fate::Stops), Some(Fate::Continues));
     let dies =
-        [(Victim::Coordinator, stops), (Victim::Holder, stops), (Victim::Waiter, stops), (Victim::Idle, goes_on)];
+        [(Victim::Coordinator, stops), (Victim::Holder, stops), (Victim::Waiter, stops), (Victim::Idle, continues)];
     assert_eq!(fates("central", FailureMode::Dies), dies);
     let restarts = fates("central", FailureMode::Restarts);
     assert_eq!(restarts.first(), Some(&(Victim::Coordinator, Some(Fate::Unsafe))));
-    assert_eq!(restarts.last(), Some(&(Victim::Idle, goes_on)));
+    assert_eq!(restarts.last(), Some(&(Victim::Idle, continues)));
 }
 
 /// Every node's permission is needed, so every node must be live. A node that forgot its permission
@@ -69,9 +69,9 @@ impl Observer<Command, Event> for CrashObserver {
 fn every_example_reproduces_its_finding() {
     let mut fates_seen = Vec::new();
     for name in ["central", "ricart-agrawala"] {
-        let keeper = (entry(name).facts.coordinator)(&quorate_core::Group::of_size(4));
-        for Finding { victim, harm, tally } in findings(name, 4, 12) {
-            let Example { spec, fate, why } = tally.example.unwrap();
+        let coordinator = (entry(name).facts.coordinator)(&quorate_core::Group::of_size(4));
+        for Finding { victim, mode, tally } in findings(name, 4, 12) {
+            let Example { spec, fate, violation } = tally.example.unwrap();
             let again = spec.command("sim");
             let watch = CrashObserver { phases: vec![LockPhase::Idle; 4], found: None };
             let (outcome, watch) = experiment::run_with(&spec, std::io::sink(), watch).unwrap();
@@ -80,37 +80,37 @@ fn every_example_reproduces_its_finding() {
             let any = |wanted: LockPhase| others().any(|(_, phase)| *phase == wanted);
             let (inside, waiting) = (any(LockPhase::Holding), any(LockPhase::Waiting));
             let has_role = match (victim, phases[node.index()]) {
-                (Victim::Coordinator, LockPhase::Idle) => keeper == Some(node) && inside && waiting,
-                (Victim::Holder, LockPhase::Holding) => keeper != Some(node) && waiting,
-                (Victim::Waiter, LockPhase::Waiting) => keeper != Some(node),
-                (Victim::Idle, LockPhase::Idle) => keeper != Some(node) && inside,
+                (Victim::Coordinator, LockPhase::Idle) => coordinator == Some(node) && inside && waiting,
+                (Victim::Holder, LockPhase::Holding) => coordinator != Some(node) && waiting,
+                (Victim::Waiter, LockPhase::Waiting) => coordinator != Some(node),
+                (Victim::Idle, LockPhase::Idle) => coordinator != Some(node) && inside,
                 (Victim::Coordinator | Victim::Holder | Victim::Waiter | Victim::Idle, _) => false,
             };
             assert!(has_role, "{victim:?} is node {node} among {phases:?}: {again}");
-            assert_eq!(spec.faults[0].lasts.is_some(), harm == FailureMode::Restarts);
+            assert_eq!(spec.faults[0].lasts.is_some(), mode == FailureMode::Restarts);
             let is_unsafe = outcome.violated().any(|breach| breach.name == "exclusion");
             let is_stuck = outcome.ending != Ending::Done;
             let expected = match fate {
-                Fate::GoesOn => (false, false),
+                Fate::Continues => (false, false),
                 Fate::Stops => (false, true),
                 Fate::Unsafe => (true, is_stuck),
             };
             assert_eq!((is_unsafe, is_stuck), expected, "{again}");
-            assert_eq!(why.is_some(), fate != Fate::GoesOn, "{again}");
+            assert_eq!(violation.is_some(), fate != Fate::Continues, "{again}");
             fates_seen.push(fate);
         }
     }
     fates_seen.sort();
     fates_seen.dedup();
-    assert_eq!(fates_seen, [Fate::GoesOn, Fate::Stops, Fate::Unsafe]);
+    assert_eq!(fates_seen, [Fate::Continues, Fate::Stops, Fate::Unsafe]);
 }
 
 #[test]
 fn equal_seeds_give_equal_findings() {
     let tallies = |seed| {
-        let study = FailureStudy { runs: 15, seed, ..FailureStudy::of(entry("ricart-agrawala"), 4) };
+        let study = FailureStudy { runs: 15, seed, ..FailureStudy::new(entry("ricart-agrawala"), 4) };
         let found = run_study(&study, &mut || true).unwrap();
-        found.into_iter().map(|found| found.tally).collect::<Vec<_>>()
+        found.into_iter().map(|finding| finding.tally).collect::<Vec<_>>()
     };
     assert_eq!(tallies(1), tallies(1));
     assert_ne!(tallies(1), tallies(1_000));
@@ -126,16 +126,20 @@ fn an_interrupted_study_returns_its_findings_so_far() {
         left >= 0
     };
     let found =
-        run_study(&FailureStudy { runs: 50, ..FailureStudy::of(entry("central"), 5) }, &mut should_continue).unwrap();
+        run_study(&FailureStudy { runs: 50, ..FailureStudy::new(entry("central"), 5) }, &mut should_continue).unwrap();
     assert_eq!(found.len(), 8, "four victims, two failure modes");
-    assert!(found.iter().all(|found| found.tally.runs() <= 3) && found.iter().any(|found| found.tally.runs() > 0));
-    let nothing = run_study(&FailureStudy::of(entry("central"), 5), &mut || false).unwrap();
-    assert!(nothing.iter().all(|found| found.tally.fate().is_none() && found.tally.example.is_none()));
+    assert!(
+        found.iter().all(|finding| finding.tally.runs() <= 3) && found.iter().any(|finding| finding.tally.runs() > 0)
+    );
+    let nothing = run_study(&FailureStudy::new(entry("central"), 5), &mut || false).unwrap();
+    assert!(nothing.iter().all(|finding| finding.tally.fate().is_none() && finding.tally.example.is_none()));
 }
 
 /// A pair is too small for a coordinator, a holder and a waiter.
 #[test]
 fn a_pair_has_no_coordinator_runs() {
     let found = findings("central", 2, 5);
-    assert!(found.iter().filter(|found| found.victim == Victim::Coordinator).all(|found| found.tally.runs() == 0));
+    assert!(
+        found.iter().filter(|finding| finding.victim == Victim::Coordinator).all(|finding| finding.tally.runs() == 0)
+    );
 }

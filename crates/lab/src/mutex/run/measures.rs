@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// coordinator's own entries, if there is a coordinator, are counted separately.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
-    keeper: Option<NodeId>,
+    coordinator: Option<NodeId>,
     settled_after: Duration,
     phases: Vec<LockPhase>,
     /// The waiting requests, in the order in which they were made.
@@ -27,7 +27,7 @@ pub struct Measures {
     asked: u64,
     inside: usize,
     entries: u64,
-    keeper_entries: u64,
+    coordinator_entries: u64,
     client_delay: Samples,
     sync_delay: Samples,
     /// A release with exactly one waiter whose request has arrived everywhere.
@@ -47,11 +47,11 @@ struct Request {
 }
 
 impl Measures {
-    /// Measures for a group of this size. `keeper` is the coordinator, if there is one. A request
-    /// counts as having arrived everywhere after `settled_after`.
-    pub fn new(nodes: usize, keeper: Option<NodeId>, settled_after: Duration) -> Self {
+    /// Measures for a group of this size. `coordinator` is `None` if the algorithm has none. A
+    /// request counts as having arrived everywhere after `settled_after`.
+    pub fn new(nodes: usize, coordinator: Option<NodeId>, settled_after: Duration) -> Self {
         Self {
-            keeper,
+            coordinator,
             settled_after,
             phases: vec![LockPhase::Idle; nodes],
             serials: vec![0; nodes],
@@ -76,7 +76,7 @@ impl Measures {
         unit: Duration,
         unit_name: &'static str,
     ) -> MutexSummary {
-        let own = self.keeper.map_or(0, |keeper| messages.caused_by(keeper));
+        let own = self.coordinator.map_or(0, |coordinator| messages.caused_by(coordinator));
         let share = |entries: u64, messages: u64| Share {
             entries,
             messages_per_entry: if entries == 0 { None } else { Some(messages as f64 / entries as f64) },
@@ -90,8 +90,8 @@ impl Measures {
             delay_unit: unit_name,
             overtaken_max: self.overtaken_max,
             out_of_order: properties.out_of_order(),
-            others: self.keeper.map(|_| share(self.entries - self.keeper_entries, messages.total() - own)),
-            own: self.keeper.map(|_| share(self.keeper_entries, own)),
+            others: self.coordinator.map(|_| share(self.entries - self.coordinator_entries, messages.total() - own)),
+            own: self.coordinator.map(|_| share(self.coordinator_entries, own)),
             views: self.views.map(|views| ViewSummary {
                 accepted: self.resource.accepted,
                 refused: self.resource.refused,
@@ -113,15 +113,15 @@ impl Measures {
     fn record_entry(&mut self, time: Time, node: NodeId, before: LockPhase) {
         self.entries += 1;
         self.inside += usize::from(before != LockPhase::Holding);
-        let is_keeper = self.keeper == Some(node);
-        self.keeper_entries += u64::from(is_keeper);
+        let is_coordinator = self.coordinator == Some(node);
+        self.coordinator_entries += u64::from(is_coordinator);
         let handover = self.handover.take();
         let Some((serial, request)) = self.remove_request(node) else { return };
         for overtaken in self.waiting.range_mut(..serial).map(|(_, request)| &mut request.overtaken) {
             *overtaken += 1;
             self.overtaken_max = self.overtaken_max.max(*overtaken);
         }
-        if is_keeper {
+        if is_coordinator {
             return;
         }
         if request.alone && self.asked == serial {
@@ -139,7 +139,7 @@ impl Measures {
         self.inside = self.inside.saturating_sub(1);
         let mut waiting = self.waiting.values();
         self.handover = match (waiting.next(), waiting.next()) {
-            (Some(only), None) if self.keeper != Some(node) && time.since(only.time) >= self.settled_after => {
+            (Some(only), None) if self.coordinator != Some(node) && time.since(only.time) >= self.settled_after => {
                 Some((time, only.node))
             }
             _ => None,

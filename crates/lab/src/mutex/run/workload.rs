@@ -138,8 +138,8 @@ impl Workload<Command, Event> for Requests {
         }
     }
 
-    fn on_event(&mut self, now: Time, node: NodeId, news: &ClientEvent<Event>, plan: &mut Plan<Command>) {
-        match news {
+    fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, plan: &mut Plan<Command>) {
+        match notification {
             ClientEvent::Emitted(Event::Entered { .. }) => {
                 let hold = self.rng.length(self.demand.hold);
                 plan.command(now + hold, node, Command::Release);

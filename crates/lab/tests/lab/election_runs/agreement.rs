@@ -54,14 +54,14 @@ impl Reference {
 /// Includes nodes outside the group: a journal may name any node.
 fn change() -> impl Strategy<Value = (u32, Change)> {
     let epoch = (0_u64..3).prop_map(Epoch);
-    let learns = (1..=NODES + 1, epoch.clone()).prop_map(|(leader, epoch)| Change::Learns {
+    let learns = (1..=NODES + 1, epoch.clone()).prop_map(|(leader, epoch)| Change::LearnsLeader {
         leader: node(leader),
         epoch,
         until: Time::NEVER,
     });
     let change = prop_oneof![
         1 => Just(Change::Campaigns),
-        2 => epoch.prop_map(Change::Begins),
+        2 => epoch.prop_map(Change::BeginsElection),
         6 => learns,
         2 => Just(Change::Crashes),
         1 => Just(Change::Starts),
@@ -80,7 +80,7 @@ proptest! {
         let (mut incremental, mut reference) = (Agreement::new(NODES as usize), Reference(vec![Belief::Unaware; NODES as usize]));
         for (number, change) in changes {
             let change = match change {
-                Change::Learns { .. } if common => Change::Learns { leader: node(2), epoch: Epoch(1), until: Time::NEVER },
+                Change::LearnsLeader { .. } if common => Change::LearnsLeader { leader: node(2), epoch: Epoch(1), until: Time::NEVER },
                 change => change,
             };
             incremental.change(node(number), change);

@@ -37,12 +37,12 @@ impl ClientTest {
         test
     }
 
-    fn notify(&mut self, news: ClientEvent<Event>) -> Vec<String> {
-        self.notify_node(1, news)
+    fn notify(&mut self, notification: ClientEvent<Event>) -> Vec<String> {
+        self.notify_node(1, notification)
     }
 
-    fn notify_node(&mut self, number: u32, news: ClientEvent<Event>) -> Vec<String> {
-        self.clients.on_event(Time::ZERO, node(number), &news, &mut self.plan);
+    fn notify_node(&mut self, number: u32, notification: ClientEvent<Event>) -> Vec<String> {
+        self.clients.on_event(Time::ZERO, node(number), &notification, &mut self.plan);
         self.commands()
     }
 

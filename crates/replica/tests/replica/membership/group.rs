@@ -32,7 +32,7 @@ pub(crate) struct FaultPlan {
     /// The drift of each clock, in parts per million.
     pub(crate) drift: Vec<i32>,
     pub(crate) schedule: Vec<String>,
-    /// Suspicions: when, at which node, of which node.
+    /// Suspicions: time since the start, suspecting node, suspected node.
     pub(crate) suspicions: Vec<(Duration, NodeId, NodeId)>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct SimulatedGroup<P: Algorithm> {
     pub(crate) world: World<WithSuspicions<P>, ()>,
     faults: FaultPlan,
     rng: SeededRng,
-    places: Vec<Occupancy>,
+    occupancies: Vec<Occupancy>,
     highest: Option<Fence>,
     /// Time and node of every entry into the critical section.
     pub(crate) entries: Vec<(Time, NodeId)>,
@@ -77,32 +77,36 @@ impl<P: Algorithm> SimulatedGroup<P> {
         for fault in &faults.schedule {
             world.schedule(fault.parse::<TimedFault>().unwrap());
         }
-        for (place, ppm) in faults.drift.iter().enumerate() {
-            world.schedule(format!("drift {} by {ppm}ppm", place + 1).parse().unwrap());
+        for (index, ppm) in faults.drift.iter().enumerate() {
+            world.schedule(format!("drift {} by {ppm}ppm", index + 1).parse().unwrap());
         }
-        for (after, who, whom) in &faults.suspicions {
-            world.command(Time::ZERO + *after, *who, ExtendedCommand::Suspect(*whom));
+        for (after, suspecting, suspected) in &faults.suspicions {
+            world.command(Time::ZERO + *after, *suspecting, ExtendedCommand::Suspect(*suspected));
         }
         world.start();
         let nodes = faults.nodes;
         let rng = SeededRng::new(faults.seed, Stream::Workload);
         let mut group =
-            Self { world, faults, rng, places: vec![Occupancy::Out; nodes], highest: None, entries: Vec::new() };
+            Self { world, faults, rng, occupancies: vec![Occupancy::Out; nodes], highest: None, entries: Vec::new() };
         (0..nodes).map(NodeId::from_index).for_each(|node| group.request_later(node));
         group
     }
 
-    /// Runs until `found` returns a value, at most until the deadline.
-    pub(crate) fn until<T>(&mut self, deadline: Time, mut found: impl FnMut(&Self) -> Option<T>) -> Option<T> {
+    /// Runs until `select` returns a value, which is returned; `None` at the deadline.
+    pub(crate) fn run_until_some<T>(
+        &mut self,
+        deadline: Time,
+        mut select: impl FnMut(&Self) -> Option<T>,
+    ) -> Option<T> {
         while self.world.time() < deadline {
-            if let Some(found) = found(self) {
-                return Some(found);
+            if let Some(value) = select(self) {
+                return Some(value);
             }
             assert!(self.world.advance(), "no event is left");
-            while let Some((node, news)) = self.world.next_client_event() {
-                match news {
+            while let Some((node, notification)) = self.world.next_client_event() {
+                match notification {
                     ClientEvent::Emitted(event) => self.handle(node, event),
-                    ClientEvent::Crashed => self.places[node.index()] = Occupancy::Out,
+                    ClientEvent::Crashed => self.occupancies[node.index()] = Occupancy::Out,
                     ClientEvent::Restarted => self.request_later(node),
                     ClientEvent::Alarm => {}
                 }
@@ -112,7 +116,7 @@ impl<P: Algorithm> SimulatedGroup<P> {
     }
 
     pub(crate) fn run_until(&mut self, deadline: Time) {
-        self.until(deadline, |_| None::<()>);
+        self.run_until_some(deadline, |_| None::<()>);
     }
 
     pub(crate) fn leader(&self) -> Option<NodeId> {
@@ -125,7 +129,7 @@ impl<P: Algorithm> SimulatedGroup<P> {
     }
 
     pub(crate) fn has_entered(&self, node: NodeId, since: Time) -> bool {
-        self.entries.iter().rev().take_while(|(at, _)| *at >= since).any(|(_, who)| *who == node)
+        self.entries.iter().rev().take_while(|(at, _)| *at >= since).any(|(_, entered)| *entered == node)
     }
 
     /// Lets the client request entry after a random delay.
@@ -155,15 +159,15 @@ impl<P: Algorithm> SimulatedGroup<P> {
     }
 
     fn leave(&mut self, node: NodeId) {
-        self.places[node.index()] = Occupancy::Out;
+        self.occupancies[node.index()] = Occupancy::Out;
         self.request_later(node);
     }
 
     /// Checks that no other node is in the critical section.
     fn stay(&mut self, node: NodeId, until: Time) {
         let now = self.world.time();
-        for (place, other) in self.places.iter().enumerate() {
-            let other_node = NodeId::from_index(place);
+        for (index, other) in self.occupancies.iter().enumerate() {
+            let other_node = NodeId::from_index(index);
             assert!(
                 other_node == node || !matches!(other, Occupancy::In(end) if *end > now),
                 "{node} and {other_node} are both in the critical section at {now}: {other:?}, {:?}",
@@ -172,6 +176,6 @@ impl<P: Algorithm> SimulatedGroup<P> {
         }
         let rate = 1_000_000 + i128::from(self.faults.drift[node.index()]);
         let end = i128::from(until.nanos()) * 1_000_000 / rate;
-        self.places[node.index()] = Occupancy::In(Time::from_nanos(i64::try_from(end).unwrap()));
+        self.occupancies[node.index()] = Occupancy::In(Time::from_nanos(i64::try_from(end).unwrap()));
     }
 }

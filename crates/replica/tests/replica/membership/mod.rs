@@ -23,19 +23,19 @@ fn group<P: Algorithm>(faults: FaultPlan, make: fn(NodeId, Group) -> P) -> Simul
 }
 
 #[test]
-fn a_group_founds_itself_and_every_client_gets_entry() {
+fn a_group_forms_and_every_client_gets_entry() {
     for nodes in [1, 2, 3, 5] {
         let mut group = group(FaultPlan::without_faults(1, nodes), RicartAgrawala::new);
         let all_entered = |group: &SimulatedGroup<_>| {
             Group::of_size(nodes).iter().all(|node| group.has_entered(node, Time::ZERO)).then_some(())
         };
-        assert!(group.until(instant(10_000), all_entered).is_some(), "{nodes}: {:?}", group.entries);
+        assert!(group.run_until_some(instant(10_000), all_entered).is_some(), "{nodes}: {:?}", group.entries);
         let view = group.member(node(1)).viewed().view().unwrap();
         assert_eq!((view.epoch().0, view.members().len()), (1, nodes));
     }
 }
 
-/// Random faults, and the time by which they have all ended.
+/// Returns random faults, and the time by which they have all ended.
 fn random_faults(seed: u64, nodes: usize) -> (FaultPlan, Time) {
     let mut rng = SeededRng::new(seed, Stream::Faults);
     let mut faults = FaultPlan::without_faults(seed, nodes);
@@ -44,24 +44,23 @@ fn random_faults(seed: u64, nodes: usize) -> (FaultPlan, Time) {
     let mut end = millis(2_000);
     for _ in 0..=rng.below(4) {
         let at = millis(200) + rng.between(Duration::ZERO, millis(9_000));
-        let lasts = rng.between(millis(50), millis(5_000));
+        let duration = rng.between(millis(50), millis(5_000));
         let victim = NodeId::from_index(rng.below(nodes as u64) as usize);
-        end = end.max(at + lasts);
+        end = end.max(at + duration);
         match rng.below(5) {
             0 | 1 => {
-                let how = if rng.below(3) == 0 { " torn" } else { "" };
-                faults.schedule.push(format!("crash {victim}{how} at {at} for {lasts}"));
-                // Often the others suspect the victim before its next incarnation sends them a
-                // message.
+                let torn = if rng.below(3) == 0 { " torn" } else { "" };
+                faults.schedule.push(format!("crash {victim}{torn} at {at} for {duration}"));
+                // Most of the other nodes suspect the victim soon after the crash.
                 for other in Group::of_size(nodes).others(victim) {
                     if rng.below(4) > 0 {
-                        faults.suspicions.push((at + rng.between(millis(1), lasts.min(millis(400))), other, victim));
+                        faults.suspicions.push((at + rng.between(millis(1), duration.min(millis(400))), other, victim));
                     }
                 }
             }
-            2 => faults.schedule.push(format!("pause {victim} at {at} for {lasts}")),
-            3 => faults.schedule.push(format!("cut {victim} | rest at {at} for {lasts}")),
-            _ => faults.schedule.push(format!("cut {victim} > rest at {at} for {lasts}")),
+            2 => faults.schedule.push(format!("pause {victim} at {at} for {duration}")),
+            3 => faults.schedule.push(format!("cut {victim} | rest at {at} for {duration}")),
+            _ => faults.schedule.push(format!("cut {victim} > rest at {at} for {duration}")),
         }
     }
     (faults, Time::ZERO + end)
@@ -72,18 +71,18 @@ fn random_faults(seed: u64, nodes: usize) -> (FaultPlan, Time) {
 fn run_with_random_faults<P: Algorithm>(seeds: std::ops::Range<u64>, make: fn(NodeId, Group) -> P) {
     for seed in seeds {
         let nodes = if seed % 3 == 0 { 5 } else { 3 };
-        let (faults, over) = random_faults(seed, nodes);
+        let (faults, faults_end) = random_faults(seed, nodes);
         let mut plan = plan(&faults);
-        // So few that restarted replicas sometimes need a snapshot.
+        // Replicas keep so few entries that restarted replicas sometimes need a snapshot.
         (plan.replica.checkpoint_every, plan.replica.keep_entries) = (20, 5);
         let mut group = SimulatedGroup::new(faults.clone(), plan, make);
-        group.run_until(over);
+        group.run_until(faults_end);
         let since = group.world.time();
         let all_entered = |group: &SimulatedGroup<P>| {
             Group::of_size(nodes).iter().all(|node| group.has_entered(node, since)).then_some(())
         };
-        let served = group.until(since + Duration::from_secs(60), all_entered);
-        assert!(served.is_some(), "a client never gets entry: {faults:?}, {:?}", group.entries.last());
+        let served = group.run_until_some(since + Duration::from_secs(60), all_entered);
+        assert!(served.is_some(), "a client did not get entry: {faults:?}, {:?}", group.entries.last());
     }
 }
 
@@ -104,18 +103,19 @@ fn mutual_exclusion_holds_and_every_client_gets_entry_with_permissions() {
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
-    let play = |seed| {
-        let (faults, over) = random_faults(seed, 3);
+    let simulate = |seed| {
+        let (faults, faults_end) = random_faults(seed, 3);
         let mut group = group(faults, Central::new);
-        group.run_until(over);
+        group.run_until(faults_end);
         (group.entries, group.world.events())
     };
     for seed in 0..5 {
-        assert_eq!(play(seed), play(seed));
+        assert_eq!(simulate(seed), simulate(seed));
     }
 }
 
-/// The time from a crash to the next entry of a survivor, if the kernels report the crash.
+/// Returns the time from a crash to the next entry of a survivor. All survivors suspect the victim
+/// after 1 ms, as if their kernels had reported that its connections closed.
 fn recovery_time<P: Algorithm>(seed: u64, victim_leads: bool, make: fn(NodeId, Group) -> P) -> Duration {
     let leader_of = |faults: FaultPlan| {
         let mut group = group(faults, make);
@@ -129,15 +129,15 @@ fn recovery_time<P: Algorithm>(seed: u64, victim_leads: bool, make: fn(NodeId, G
     faults.suspicions = Group::of_size(5).others(victim).map(|other| (millis(4_001), other, victim)).collect();
     let mut group = group(faults, make);
     group.run_until(instant(4_000));
-    let changed = |group: &SimulatedGroup<P>| {
-        let others = Group::of_size(5);
-        let lacks = |other| !group.member(other).viewed().view().unwrap().members().contains(victim);
-        others.others(victim).all(lacks).then(|| group.world.time())
+    let time_of_removal = |group: &SimulatedGroup<P>| {
+        let excludes_victim = |member| !group.member(member).viewed().view().unwrap().members().contains(victim);
+        Group::of_size(5).others(victim).all(excludes_victim).then(|| group.world.time())
     };
-    let changed = group.until(instant(20_000), changed).unwrap();
-    let next = |group: &SimulatedGroup<P>| group.entries.last().filter(|(at, _)| *at >= changed).map(|(at, _)| *at);
-    let next = group.until(instant(20_000), next).unwrap();
-    next.since(instant(4_000))
+    let removal = group.run_until_some(instant(20_000), time_of_removal).unwrap();
+    let time_of_entry =
+        |group: &SimulatedGroup<P>| group.entries.last().filter(|(at, _)| *at >= removal).map(|(at, _)| *at);
+    let next_entry = group.run_until_some(instant(20_000), time_of_entry).unwrap();
+    next_entry.since(instant(4_000))
 }
 
 #[test]
@@ -158,11 +158,13 @@ fn a_partitioned_minority_stops_and_the_majority_continues() {
         faults.schedule.push("cut 1,2 | 3,4,5 at 4s for 10s".into());
         let mut group = group(faults, RicartAgrawala::new);
         group.run_until(instant(14_000));
-        let [frozen, during] = [6_000, 8_000].map(instant);
-        let late = group.entries.iter().filter(|(at, _)| *at > frozen).map(|(_, node)| node.number());
+        // The minority must not enter after the first instant; the majority must enter after the
+        // second.
+        let [minority_stopped, majority_continues] = [6_000, 8_000].map(instant);
+        let late = group.entries.iter().filter(|(at, _)| *at > minority_stopped).map(|(_, node)| node.number());
         assert!(late.clone().all(|number| number > 2), "{seed}");
         for member in 3..=5 {
-            assert!(group.has_entered(node(member), during), "{seed}: {member}");
+            assert!(group.has_entered(node(member), majority_continues), "{seed}: {member}");
         }
         group.run_until(instant(20_000));
         assert!([1, 2].into_iter().all(|member| group.has_entered(node(member), instant(14_000))), "{seed}");

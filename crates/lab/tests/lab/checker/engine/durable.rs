@@ -74,8 +74,8 @@ impl Protocol for Counter {
                     Order::Ahead => out.emit_ahead(event),
                 }
             }
-            // Not after saves: a client that does not learn of its release would repeat it for
-            // ever.
+            // Not after saves: a client that does not learn of its release would repeat it
+            // forever.
             Input::Command(Command::Release) => out.emit_ahead(Event::Left),
             Input::Timer(never) => match never {},
             Input::Message { message, .. } => match message {},

@@ -154,8 +154,8 @@ impl Protocol for RandomProtocol {
                 }
             }
             Input::Command(Command::Release) => {
-                // Not after saves: a client that does not learn of its release would repeat it for
-                // ever.
+                // Not after saves: a client that does not learn of its release would repeat it
+                // forever.
                 out.emit_ahead(Event::Left);
                 self.begin(1, out);
             }
