@@ -43,7 +43,7 @@ impl Row {
     /// Returns the first seed with which the balance was wrong.
     fn first_wrong_seed(&self) -> Option<u64> {
         match &self.result {
-            Outcome::Once(statement) => (!statement.is_right()).then_some(self.spec.seed),
+            Outcome::Once(statement) => (!statement.is_correct()).then_some(self.spec.seed),
             Outcome::Many(totals) => totals.first_wrong,
             Outcome::NoGroup(_) => None,
         }

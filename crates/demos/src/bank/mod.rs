@@ -214,10 +214,10 @@ pub fn run_seeds(
     while totals.seeds < seeds && should_continue() {
         let statement = statement_of_run(&spec, terms);
         totals.seeds += 1;
-        totals.right += u64::from(statement.is_right());
+        totals.right += u64::from(statement.is_correct());
         totals.losing += u64::from(statement.lost > 0);
         totals.most_lost = totals.most_lost.max(statement.lost);
-        if !statement.is_right() {
+        if !statement.is_correct() {
             totals.first_wrong.get_or_insert(spec.seed);
         }
         spec.seed = spec.seed.wrapping_add(1);

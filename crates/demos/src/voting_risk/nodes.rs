@@ -50,9 +50,9 @@ pub(super) fn both_enter(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     let group = Group::of_size(voters + 2);
     let nodes = group.len();
     let make = move |me: NodeId| {
-        let rival_mode = if me == first { RequestMode::Sequential } else { RequestMode::AllAtOnce };
-        let bounds = Bounds { message: MESSAGE, processing: Duration::ZERO };
-        Voting::with_hosts(me, group.clone(), hosts.clone(), needed, rival_mode, bounds)
+        let order = if me == first { RequestMode::Sequential } else { RequestMode::AllAtOnce };
+        let bounds = Bounds { message: MESSAGE_DELAY, processing: Duration::ZERO };
+        Voting::with_hosts(me, group.clone(), hosts.clone(), needed, order, bounds)
     };
     let latency = Latency::Fixed(MESSAGE_DELAY);
     let wire = Wire { latency, loss: Chance::NEVER, duplicate: Chance::NEVER, fifo: false };
@@ -68,7 +68,7 @@ pub(super) fn both_enter(ballot: Ballot, forgetful: &[NodeId]) -> bool {
     let mut clients = TwoClients {
         first,
         rival,
-        rival_mode: Time::ZERO + entered + MESSAGE.times(2),
+        rival_request: Time::ZERO + first_entry + MESSAGE_DELAY.times(2),
         entered: [false; 2],
         rival_answered: false,
     };
@@ -85,7 +85,8 @@ const LIMITS: Limits =
 struct TwoClients {
     first: NodeId,
     rival: NodeId,
-    rival_mode: Time,
+    rival_request: Time,
+    /// Whether the first node and the rival have entered.
     entered: [bool; 2],
     rival_answered: bool,
 }
@@ -93,7 +94,7 @@ struct TwoClients {
 impl Workload<Command, Event> for TwoClients {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         plan.command(Time::ZERO, self.first, Command::Acquire);
-        plan.command(self.rival_mode, self.rival, Command::Try);
+        plan.command(self.rival_request, self.rival, Command::Try);
     }
 
     fn on_event(&mut self, _now: Time, node: NodeId, notification: &ClientEvent<Event>, _plan: &mut Plan<Command>) {

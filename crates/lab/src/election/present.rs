@@ -29,10 +29,10 @@ impl PresentFamily for Election {
     fn role_after(moment: &Moment<'_, Command, Event>, before: &[Role]) -> Option<(NodeId, Role)> {
         let (_, node, change) = change(moment)?;
         let role = match change {
-            Change::Campaigns | Change::Extends { .. } => *before.get(node.index())?,
-            Change::Begins(_) | Change::Ends => Role::Waiting,
-            Change::Learns { leader, .. } if leader == node => Role::Chosen,
-            Change::Learns { .. } => Role::Follows,
+            Change::Campaigns | Change::ExtendsLease { .. } => *before.get(node.index())?,
+            Change::BeginsElection(_) | Change::LosesLeader => Role::Waiting,
+            Change::LearnsLeader { leader, .. } if leader == node => Role::Chosen,
+            Change::LearnsLeader { .. } => Role::Follows,
             Change::Starts | Change::Crashes => Role::Idle,
         };
         Some((node, role))

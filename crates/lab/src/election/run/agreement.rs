@@ -55,9 +55,9 @@ impl Agreement {
     pub fn change(&mut self, node: NodeId, change: Change) {
         let Some(before) = self.beliefs.get(node.index()).copied() else { return };
         let after = match (before, change) {
-            (belief, Change::Campaigns | Change::Extends { .. }) => belief,
-            (_, Change::Begins(_) | Change::Starts | Change::Ends) => Belief::Unaware,
-            (_, Change::Learns { leader, epoch, until: _ }) => Belief::Knows { leader, epoch },
+            (belief, Change::Campaigns | Change::ExtendsLease { .. }) => belief,
+            (_, Change::BeginsElection(_) | Change::Starts | Change::LosesLeader) => Belief::Unaware,
+            (_, Change::LearnsLeader { leader, epoch, until: _ }) => Belief::Knows { leader, epoch },
             (_, Change::Crashes) => Belief::Down,
         };
         self.forget(node, before);

@@ -50,9 +50,11 @@ impl LeaderLeases {
                     self.check(time, node, "extended its leadership", line);
                 }
             }
-            Change::Begins(_) | Change::Learns { .. } | Change::Ends | Change::Crashes | Change::Starts => {
-                *lease = None
-            }
+            Change::BeginsElection(_)
+            | Change::LearnsLeader { .. }
+            | Change::LosesLeader
+            | Change::Crashes
+            | Change::Starts => *lease = None,
             Change::Campaigns => {}
         }
     }

@@ -40,10 +40,11 @@ pub enum Change {
         /// The new expiry, on the node's clock.
         until: Time,
     },
-    Ends,
-    /// The node crashed or stopped.
+    /// The node no longer leads, or no longer trusts its leader.
+    LosesLeader,
+    /// The node crashes or its process ends.
     Crashes,
-    /// The node started or restarted.
+    /// The node starts or restarts.
     Starts,
 }
 

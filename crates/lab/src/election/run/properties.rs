@@ -151,10 +151,10 @@ impl Observer<Command, Event> for Properties {
         self.has_begun |= matches!(change, Change::Campaigns | Change::BeginsElection(_) | Change::LearnsLeader { .. });
         match change {
             Change::Campaigns => self.record_campaign(node),
-            Change::Begins(epoch) => self.record_participation(time, node, epoch),
-            Change::Learns { leader, epoch, until: _ } => self.record_result(time, node, leader, epoch),
+            Change::BeginsElection(epoch) => self.record_participation(time, node, epoch),
+            Change::LearnsLeader { leader, epoch, until: _ } => self.record_result(time, node, leader, epoch),
             Change::Starts => self.record_start(node),
-            Change::Crashes | Change::Extends { .. } | Change::Ends => {}
+            Change::Crashes | Change::ExtendsLease { .. } | Change::LosesLeader => {}
         }
         if self.agreement.is_reached() {
             self.starter = None;

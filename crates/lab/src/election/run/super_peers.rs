@@ -25,7 +25,7 @@ impl SuperPeerMeasures {
 
     pub fn observe(&mut self, node: NodeId, change: Change, before: &Agreement) {
         match change {
-            Change::Learns { leader, .. } => self.record_leader(node, leader),
+            Change::LearnsLeader { leader, .. } => self.record_leader(node, leader),
             Change::Crashes => {
                 self.must_move += self.moves_caused_by(node, before, false);
                 self.forget(node);

@@ -81,17 +81,9 @@ impl Campaigns {
 
 impl Campaigns {
     fn schedule_notices(&mut self, now: Time, node: NodeId, change: Change, plan: &mut Plan<Command>) {
-        let CampaignSource::Starters { who, ring, ranking, notice: Some(notice) } = &self.source else { return };
-        let callers = match change {
-            Change::Crashes if self.agreement.is_followed(node) => who.among(self.agreement.live(), ring, ranking),
-            Change::Learns { leader, .. } if !self.agreement.is_live(leader) => vec![node],
-            Change::Campaigns
-            | Change::Begins(_)
-            | Change::Learns { .. }
-            | Change::Extends { .. }
-            | Change::Ends
-            | Change::Crashes
-            | Change::Starts => Vec::new(),
+        let CampaignSource::Starters { starters, ring, ranking, notice_delay: Some(notice_delay) } = &self.source
+        else {
+            return;
         };
         let campaigners = match change {
             Change::Crashes if self.agreement.is_followed(node) => {
