@@ -359,7 +359,7 @@ impl Search<'_> {
         let needs_full_expansion = self.pass(batch, &every, self.options.reduce);
         if !needs_full_expansion.is_empty() {
             // A reduced expansion that leads only to states expanded before may be part of a cycle
-            // that postpones a node for ever.
+            // that postpones a node forever.
             self.pass(batch, &needs_full_expansion, false);
         }
     }

@@ -79,7 +79,8 @@ pub enum ClientStep<'a, C, E> {
     Crashed,
     /// The client's node restarts and has lost all pending requests.
     Restarted,
-    /// The process of another node crashed; sent only if [`CrashNotices`](crate::Deaths) asks for it.
+    /// The process of another node crashed; sent only if [`CrashNotices`](crate::CrashNotices) asks
+    /// for it.
     PeerCrashed(NodeId),
     /// The process of another node restarted.
     PeerRestarted(NodeId),
@@ -139,7 +140,7 @@ pub enum Judged {
     ByExclusiveHolds,
     /// In states in which no action is possible although a client waits.
     ByDeadlock,
-    /// By runs that continue for ever, or end, while a client waits or the common goal does not
+    /// By runs that continue forever, or end, while a client waits or the common goal does not
     /// hold.
     ByFairRuns,
 }

@@ -16,7 +16,7 @@ use crate::system::{LOCALS, System, envelope_of};
 use crate::tables::NONE;
 use std::cell::RefCell;
 
-/// A path to a state, and a cycle from there back to it on which a client waits for ever.
+/// A path to a state, and a cycle from there back to it on which a client waits forever.
 pub(crate) struct Lasso {
     pub(crate) path: Vec<Step>,
     pub(crate) cycle: Vec<Step>,
@@ -31,7 +31,7 @@ pub(crate) struct FairnessResult {
     pub(crate) bytes: u64,
 }
 
-/// Searches all states that a search found for a fair run on which a client waits for ever.
+/// Searches all states that a search found for a fair run on which a client waits forever.
 pub(crate) fn search(
     system: &mut System,
     stepper: &mut dyn Stepper,

@@ -26,12 +26,12 @@ pub struct Views {
     pub changes: u8,
     /// Whether a view waits until the leases of removed members have ended. `false` is a seeded
     /// bug.
-    pub waits: bool,
+    pub waits_for_leases: bool,
 }
 
 impl Default for Views {
     fn default() -> Self {
-        Self { changes: 1, waits: true }
+        Self { changes: 1, waits_for_leases: true }
     }
 }
 
@@ -145,7 +145,7 @@ impl System {
         let info = &self.tables.locals[state[LOCALS + node] as usize];
         let removal = if !info.up || !info.leased { Removal::Due } else { Removal::Premature };
         let enough = Budgets::unpack(state[0]).after(removal.cost()).is_some();
-        (removal == Removal::Due || (!views.waits && enough)).then(|| (removal, packed.without(node)))
+        (removal == Removal::Due || (!views.waits_for_leases && enough)).then(|| (removal, packed.without(node)))
     }
 
     pub(crate) fn awaits_view(&self, state: &[u32]) -> bool {

@@ -9,7 +9,7 @@
 //! - no fault budget is left, since any fault anywhere draws on it; no message of a crashed node
 //!   may still be lost; no view is due; and time is not modelled;
 //! - a step leads to a state that is still to be expanded. Otherwise all nodes are followed, so
-//!   that a cycle cannot postpone a node for ever.
+//!   that a cycle cannot postpone a node forever.
 //!
 //! Messages to a node that is down always go first. Where no other node can go first, the search
 //! soon stops looking for one.

@@ -15,7 +15,7 @@ use quorate_journal::replay_nodes::ReplayNodes;
 #[derive(Clone, Debug)]
 pub struct Counterexample {
     pub(crate) steps: Vec<Step>,
-    /// Index of the first step of the part that repeats for ever.
+    /// Index of the first step of the part that repeats forever.
     pub(crate) cycle: Option<usize>,
     /// The clock rates of the nodes, in parts per million.
     pub(crate) rates: Vec<i32>,
@@ -34,7 +34,7 @@ impl Counterexample {
         self.steps.is_empty()
     }
 
-    /// Number of steps after which the run repeats for ever; `None` if it is finite.
+    /// Number of steps after which the run repeats forever; `None` if it is finite.
     pub fn cycle(&self) -> Option<usize> {
         self.cycle
     }

@@ -63,7 +63,7 @@ pub(crate) struct MoveInfo {
 
 #[derive(Clone, Copy)]
 pub(crate) struct MoveDetail {
-    /// The obligation that the move meets; `None` if a fair run may omit it for ever.
+    /// The obligation that the move meets; `None` if a fair run may omit it forever.
     pub(crate) obligation: Option<u64>,
     /// The earliest true time of the move.
     pub(crate) ready: Time,

@@ -151,10 +151,10 @@ impl<F: CheckedFamily> CheckSpec<F> {
             }
         };
         flag(*fifo, "--fifo".into());
-        if let Some(Views { changes, waits }) = views {
+        if let Some(Views { changes, waits_for_leases }) = views {
             flag(true, "--views".into());
             flag(*changes != Views::default().changes, format!("--changes {changes}"));
-            flag(!waits, format!("--membership {}", word(&MembershipService::Impatient)));
+            flag(!waits_for_leases, format!("--membership {}", word(&MembershipService::Impatient)));
         }
         flag(*losses > 0, format!("--loss {losses}"));
         flag(*duplicates > 0, format!("--duplicate {duplicates}"));
@@ -190,7 +190,8 @@ impl<F: CheckedFamily> CheckSpec<F> {
 }
 
 pub(crate) fn view_settings(views: Option<Views>) -> Option<ViewSettings> {
-    let membership = |views: Views| if views.waits { MembershipService::Oracle } else { MembershipService::Impatient };
+    let membership =
+        |views: Views| if views.waits_for_leases { MembershipService::Oracle } else { MembershipService::Impatient };
     views.map(|views| ViewSettings { membership: membership(views), ..ViewSettings::default() })
 }
 

@@ -24,10 +24,10 @@
 //! The command line needs no change. If the checker supports its algorithms, the family also
 //! implements [`CheckedFamily`](crate::check::CheckedFamily) in `check/` and overrides
 //! [`as_checked`](RunFamily::as_checked); options that only its checks accept are a field of
-//! [`BehaviorArgs`](crate::check::HabitArgs). If its algorithms can be compared with the literature,
-//! the family implements [`ComparedFamily`](crate::compare::ComparedFamily) in `compare.rs`, and
-//! its options are a field of [`CompareOptions`](crate::compare::CompareOptions). The fuzzer's
-//! corpus gets seeds from each family that provides them.
+//! [`BehaviorArgs`](crate::check::BehaviorArgs). If its algorithms can be compared with the
+//! literature, the family implements [`ComparedFamily`](crate::compare::ComparedFamily) in
+//! `compare.rs`, and its options are a field of [`CompareOptions`](crate::compare::CompareOptions).
+//! The fuzzer's corpus gets seeds from each family that provides them.
 
 use crate::algorithm::Algorithm;
 use crate::check::CheckTask;
@@ -304,7 +304,7 @@ pub trait OptionsFamily: FamilyTypes {
 pub trait PresentFamily: JudgeFamily {
     /// The meaning of each role in this family. Roles that are missing do not occur.
     const ROLES: &'static [(Role, &'static str)];
-    /// Whether other nodes wait while one node is chosen, so that no node may stay chosen for ever.
+    /// Whether other nodes wait while one node is chosen, so that no node may stay chosen forever.
     const CHOSEN_NODE_BLOCKS_OTHERS: bool;
     /// Caption of the example that `quorate explain` shows.
     const EXAMPLE: &'static str;

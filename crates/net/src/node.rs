@@ -295,7 +295,7 @@ impl Alarm {
         self.due = due;
     }
 
-    /// Waits until the alarm is due; for ever if it is not set.
+    /// Waits until the alarm is due; forever if it is not set.
     async fn fired(&mut self) {
         poll_fn(|context| match self.due {
             None => Poll::Pending,

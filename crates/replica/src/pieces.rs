@@ -53,7 +53,7 @@ impl SnapshotSender {
         if held >= self.image.len() as u64 {
             return Progress::Complete;
         }
-        // A peer that started again uses up a try, so that this cannot repeat for ever.
+        // A peer that started again uses up a try, so that this cannot repeat forever.
         self.tries = if restarted { self.tries + 1 } else { 0 };
         self.held = held;
         Progress::Next(self.piece())

@@ -88,7 +88,7 @@ where
         let queue = Arc::new(Queue::new(capacity));
         let mut writer = Writer { store, queue: Arc::clone(&queue), patience, report, count: 0 };
         let work = move || {
-            // Close the queue even after a panic, so that no thread waits for space for ever.
+            // Close the queue even after a panic, so that no thread waits for space forever.
             let close_on_drop = CloseOnDrop(Arc::clone(&writer.queue));
             writer.run();
             drop(close_on_drop);

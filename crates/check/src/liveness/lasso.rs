@@ -1,8 +1,8 @@
-//! Finds a cycle that a fair run can follow for ever, or proves that there is none.
+//! Finds a cycle that a fair run can follow forever, or proves that there is none.
 //!
 //! Fairness is weak: an obligation that is due in every state from some point on must be met again
 //! and again; an obligation that is due only now and then may stay unmet. A run that stays in a
-//! component for ever visits some of its states and edges again and again. The more it visits, the
+//! component forever visits some of its states and edges again and again. The more it visits, the
 //! fewer obligations are due in all those states and the more are met by those edges; so the run
 //! that visits everything is the fairest one. It follows that a fair run can stay in a component if
 //! and only if each obligation that is due in all of the component's states is met by one of the
@@ -26,7 +26,7 @@ pub(crate) trait Fairness {
     fn meets(&self, source: u32, edge: usize, obligation: u64) -> bool;
 }
 
-/// Returns a cycle inside a component that a fair run can follow for ever, or `None` if no fair run
+/// Returns a cycle inside a component that a fair run can follow forever, or `None` if no fair run
 /// stays in the component.
 ///
 /// The cycle begins and ends at `start`. Its steps are edges, each as its source and its position
@@ -64,7 +64,7 @@ pub(crate) fn fair_cycle(
     Some(walk.steps)
 }
 
-/// Whether a fair run can stay in a component for ever. A walk would find out as well, but only
+/// Whether a fair run can stay in a component forever. A walk would find out as well, but only
 /// after it has searched the whole component for each obligation in turn, and in a correct
 /// algorithm no component has a fair run.
 pub(super) fn has_fair_run(graph: &Graph, component: &[u32], fairness: &impl Fairness) -> bool {

@@ -1,7 +1,7 @@
-//! Liveness on the graph of all states: can a run continue for ever without reaching its goal?
+//! Liveness on the graph of all states: can a run continue forever without reaching its goal?
 //!
 //! A run can miss its goal in one of two ways: it ends without it, which is visible in its last
-//! state, or it cycles for ever without it. In a finite graph the second kind is a lasso: a path to
+//! state, or it cycles forever without it. In a finite graph the second kind is a lasso: a path to
 //! a state, and from there a cycle back to it, none of whose states reaches the goal. Not every
 //! such cycle counts. A run that cycles while a message could be delivered all the time, and never
 //! delivers it, is unfair, and shows no fault of the algorithm.

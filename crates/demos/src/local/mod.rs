@@ -28,7 +28,7 @@
 //! order. Compilers and processors that reorder instructions require more: the lock must keep the
 //! three between its own.
 //!
-//! When it fails: a thread that dies in the critical section blocks all others for ever. A thread
+//! When it fails: a thread that dies in the critical section blocks all others forever. A thread
 //! that spins on a flag keeps a processor busy, and may starve; blocked and sleeping threads cost
 //! nothing. A flag that is tested and set by two instructions is no lock: both threads can find it
 //! clear.

@@ -15,7 +15,7 @@ type Held<'a> = BTreeMap<&'a Name, Vec<&'a Name>>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub deadlocks: Vec<FoundDeadlock>,
-    /// Processes that are in no deadlock but wait for ever, because they wait for one that is.
+    /// Processes that are in no deadlock but wait forever, because they wait for one that is.
     pub stuck_behind: Vec<Wait>,
     pub waiting: Vec<Wait>,
     pub free: Vec<Name>,

@@ -61,7 +61,7 @@ pub enum Mark {
     Deadlock(usize),
     /// Blocked behind a deadlock.
     Behind,
-    /// Waiting, but not blocked for ever.
+    /// Waiting, but not blocked forever.
     Waits,
     /// A process that does not wait, or a resource in no deadlock.
     Free,

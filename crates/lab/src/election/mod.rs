@@ -94,7 +94,7 @@ pub struct Settings {
 const FAULT_WINDOW: u64 = 200;
 
 /// Time after the last fault until a run without a leader counts as failed, in message times.
-/// Candidates that retry would otherwise continue for ever.
+/// Candidates that retry would otherwise continue forever.
 const PATIENCE: u64 = 20_000;
 
 /// Maximum number of crashes and restarts of `--upheaval`.

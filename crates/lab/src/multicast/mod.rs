@@ -400,7 +400,7 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
 
 /// Returns the promises of an algorithm. `is_whole` means that no node can crash. A crashed sender
 /// leaves members that disagree, unless its messages are relayed or a view change settles them; and
-/// without views, a member that waits for a crashed one waits for ever.
+/// without views, a member that waits for a crashed one waits forever.
 pub(crate) fn promises_of(spec: &Spec<Multicast>, entry: &MulticastEntry, is_whole: bool) -> Promises {
     let settings = &spec.settings;
     let views = settings.views.is_some();

@@ -32,7 +32,7 @@ pub(super) struct RecordedChoices {
 /// Why a script cannot express a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The run repeats a cycle for ever.
+    /// The run repeats a cycle forever.
     Endless,
     /// A node received a suspicion or a view from another source than the simulator.
     Foreign,

@@ -63,7 +63,7 @@ fn without_a_detector_a_run_waits_for_a_crashed_node() {
     }
 }
 
-/// Inaccuracy violates liveness: nodes start new elections for ever. But no epoch ever has two
+/// Inaccuracy violates liveness: nodes start new elections forever. But no epoch ever has two
 /// leaders.
 #[test]
 fn an_inaccurate_detector_breaks_liveness() {

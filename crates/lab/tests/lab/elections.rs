@@ -104,7 +104,7 @@ fn a_crashed_leader_is_replaced() {
     }
 }
 
-/// Candidates that can never win continue for ever; the run ends.
+/// Candidates that can never win continue forever; the run ends.
 #[test]
 fn without_a_majority_no_leader_is_elected_and_the_run_ends() {
     let faults = ["crash 3", "crash 4", "crash 5"].map(parsed).to_vec();

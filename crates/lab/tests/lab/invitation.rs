@@ -106,7 +106,7 @@ fn an_isolated_node_leads_itself() {
     assert_eq!(led, [1, 4, 4, 4, 5]);
 }
 
-/// Liveness checks continue for ever without effect.
+/// Liveness checks continue forever without effect.
 #[test]
 fn a_group_that_has_its_leader_keeps_it() {
     for (seed, latency) in (0..20).flat_map(|seed| ["fixed:1ms", "uniform:0ms..9ms"].map(|latency| (seed, latency))) {

@@ -237,7 +237,7 @@ fn a_full_disk_stops_only_its_own_member() {
     }
 }
 
-/// Clients of a node that lost its disk wait for ever, and no others do.
+/// Clients of a node that lost its disk wait forever, and no others do.
 #[test]
 fn an_empty_disk_stops_only_its_own_member() {
     for algorithm in ["central", "token-ring"] {

@@ -67,7 +67,7 @@ impl<S: StateMachine> Running<S> {
 
     /// Whether to begin a round that extends the lease, at most once per tick. A round of a leader
     /// in a group of one succeeds at once, so a round that cannot extend the lease must not begin:
-    /// it would repeat for ever.
+    /// it would repeat forever.
     pub(super) fn takes_lease(&mut self) -> bool {
         let can = self.role.leads && self.engine.has_committed_in_term() && self.lease.can_hold(self.role.term);
         std::mem::take(&mut self.lease_is_due) && can

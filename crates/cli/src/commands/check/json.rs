@@ -53,8 +53,11 @@ struct Changes {
 }
 
 impl From<Views> for Changes {
-    fn from(Views { changes, waits }: Views) -> Self {
-        Self { changes, membership: if waits { MembershipService::Oracle } else { MembershipService::Impatient } }
+    fn from(Views { changes, waits_for_leases }: Views) -> Self {
+        Self {
+            changes,
+            membership: if waits_for_leases { MembershipService::Oracle } else { MembershipService::Impatient },
+        }
     }
 }
 

@@ -93,7 +93,7 @@ proptest! {
     ) {
         let race = Race::new(locking);
         let mut choices = choices.into_iter();
-        // When the choices are used up, threads take turns, so that no thread spins for ever.
+        // When the choices are used up, threads take turns, so that no thread spins forever.
         let mut turn = 0;
         let run = race.run(|ready| { turn += 1; choices.next().unwrap_or(turn) % ready.len() }, 1_000);
         prop_assert_eq!(run.end, End::Over);

@@ -89,7 +89,7 @@ impl ActualWaits {
         graph
     }
 
-    /// The agents that wait for ever unless a victim aborts.
+    /// The agents that wait forever unless a victim aborts.
     pub fn deadlocked_agents(&self) -> BTreeSet<Agent> {
         self.graph().stuck()
     }

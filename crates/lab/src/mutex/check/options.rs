@@ -46,7 +46,7 @@ impl MutexCheckArgs {
     pub(crate) fn views(&self) -> Option<Views> {
         let defaults = Views::default();
         let changes = self.changes.unwrap_or(defaults.changes);
-        self.views.then_some(Views { changes, waits: self.membership != Some(MembershipService::Impatient) })
+        self.views.then_some(Views { changes, waits_for_leases: self.membership != Some(MembershipService::Impatient) })
     }
 }
 

@@ -128,7 +128,7 @@ impl FailureStudy {
 const MESSAGE: Duration = Duration::from_millis(1);
 /// Requests per node in a run: enough for every node to send one after the fault too.
 const REQUESTS_PER_NODE: u64 = 8;
-/// Number of message times after which a request counts as waiting for ever. Some algorithms retry
+/// Number of message times after which a request counts as waiting forever. Some algorithms retry
 /// meanwhile.
 const MAX_WAIT: u64 = 4_000;
 /// Number of seeds to try per requested run. Not every seed has an instant with such a victim.

@@ -71,7 +71,7 @@ fn the_correct_algorithms_pass() {
     }
 }
 
-/// Without numbers modulo a bound, a group that requests entry for ever has infinitely many states,
+/// Without numbers modulo a bound, a group that requests entry forever has infinitely many states,
 /// and the check does not claim to be complete.
 #[test]
 fn an_infinite_state_space_is_not_complete() {

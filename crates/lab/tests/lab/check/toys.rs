@@ -102,7 +102,7 @@ fn an_unfair_arbiter_starves_a_node_while_others_enter() {
     // The node with the highest number waits throughout; the others take turns.
     assert_eq!(rounds.starved, BTreeSet::from([NodeId::from_index(2)]));
 
-    // With two nodes no node can be overtaken for ever, nor in a bounded number of rounds.
+    // With two nodes no node can be overtaken forever, nor in a bounded number of rounds.
     assert_eq!(violated(&checked(&spec("toy-favourite", 2, None))), []);
     assert_eq!(violated(&checked(&spec("toy-favourite", 3, 2))), []);
     assert_correct("toy-fair");

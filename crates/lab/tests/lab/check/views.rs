@@ -42,7 +42,7 @@ fn an_impatient_membership_violates_exclusion_and_its_journal_replays() {
     let mut seen = BTreeMap::new();
     for algorithm in ["central", "token-request"] {
         let mut spec = in_views(algorithm, 2);
-        spec.setup.views = Some(Views { changes: 1, waits: false });
+        spec.setup.views = Some(Views { changes: 1, waits_for_leases: false });
         replay_all(&checked(&spec), &spec.command(), &mut seen);
     }
     assert_eq!(seen.get("exclusion"), Some(&2), "{seen:?}");
@@ -52,7 +52,7 @@ fn an_impatient_membership_violates_exclusion_and_its_journal_replays() {
 fn the_command_says_how_views_change() {
     let mut spec = in_views("central", 3);
     assert_eq!(spec.command(), "quorate check central --nodes 3 --rounds 1 --views --crashes 1 --links bare");
-    spec.setup.views = Some(Views { changes: 2, waits: false });
+    spec.setup.views = Some(Views { changes: 2, waits_for_leases: false });
     assert!(spec.command().contains("--views --changes 2 --membership impatient"), "{}", spec.command());
 }
 

@@ -2,7 +2,7 @@
 //! the lengths of counterexamples.
 
 use crate::checker::engine::common::{Explored, check, counterexample_len, flawed, group_of, only, plain};
-use crate::checker::engine::reference::{Bounds, Maker, Seen, explore_within, starves};
+use crate::checker::engine::reference::{Bounds, NodeFactory, Seen, explore_within, starves};
 use quorate_check::{Findings, Pass};
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
@@ -17,20 +17,26 @@ fn same_size(pass: Pass, seen: &Seen, what: &str) {
     assert_eq!(found, (seen.states, seen.generated, seen.depth), "{what}: states, transitions and depth");
 }
 
-pub(crate) fn agree(make: &Maker, bounds: &Bounds) -> Seen {
-    agree_within(make, bounds, usize::MAX).unwrap().0
+/// Asserts that the checker and the reference explorer agree. Returns the result of the reference
+/// explorer.
+pub(crate) fn assert_agree(factory: &NodeFactory, bounds: &Bounds) -> Seen {
+    assert_agree_within(factory, bounds, usize::MAX).unwrap().0
 }
 
-/// Explores a group with both, unless it has more than `most` states. Returns what the reference
-/// explorer saw and what the checker found.
-pub(crate) fn agree_within(make: &Maker, bounds: &Bounds, most: usize) -> Option<(Seen, Findings)> {
-    let what = format!("{} {bounds:?}", make.name);
+/// Explores a group with the reference explorer and the checker, asserts that they agree, and
+/// returns both results; `None` if the group has more than `max_states` states.
+pub(crate) fn assert_agree_within(
+    factory: &NodeFactory,
+    bounds: &Bounds,
+    max_states: usize,
+) -> Option<(Seen, Findings)> {
+    let what = format!("{} {bounds:?}", factory.name);
     let (order, fences) = (bounds.clients.order, bounds.clients.fences);
     let mut without_past = bounds.clone();
     (without_past.clients.order, without_past.clients.fences) = (false, false);
-    let mut seen = explore_within(make, &without_past, most)?;
-    let with_past = if order || fences { Some(explore_within(make, bounds, most)?) } else { None };
-    let findings = check(make, bounds, &plain());
+    let mut seen = explore_within(factory, &without_past, max_states)?;
+    let with_past = if order || fences { Some(explore_within(factory, bounds, max_states)?) } else { None };
+    let findings = check(factory, bounds, &plain());
     same_size(findings.states, &seen, &what);
     let two_holders = counterexample_len(&findings, "exclusion");
     assert_eq!(counterexample_len(&findings, "asked-first"), seen.unrequested, "{what}");
@@ -39,9 +45,9 @@ pub(crate) fn agree_within(make: &Maker, bounds: &Bounds, most: usize) -> Option
     if bounds.setup.timing.is_none() {
         let served = counterexample_len(&findings, "served");
         // A finite counterexample is shorter than a cycle; the largest groups here have no cycles.
-        let goes_round = seen.end.is_none() && seen.states < 20_000 && starves(make, &without_past);
-        assert_eq!(served.is_some(), seen.end.is_some() || goes_round, "{what}: {served:?} {seen:?}");
-        assert!(seen.end.is_none() || served == seen.end, "{what}: {served:?} {seen:?}");
+        let goes_round = seen.unserved_end.is_none() && seen.states < 20_000 && starves(factory, &without_past);
+        assert_eq!(served.is_some(), seen.unserved_end.is_some() || goes_round, "{what}: {served:?} {seen:?}");
+        assert!(seen.unserved_end.is_none() || served == seen.unserved_end, "{what}: {served:?} {seen:?}");
     }
     if let Some(with_past) = with_past {
         same_size(findings.past.unwrap(), &with_past, &format!("{what} and its past"));
@@ -61,7 +67,7 @@ fn agree_with_faulty_variants(nodes: usize, fifo: bool, cancels: bool) {
     for flaw in FLAWS {
         let mut bounds = Bounds::new(nodes, 1);
         (bounds.setup.fifo, bounds.clients.cancels) = (fifo, cancels);
-        agree(&flawed(flaw, nodes), &bounds);
+        assert_agree(&flawed(flaw, nodes), &bounds);
     }
 }
 
@@ -92,43 +98,43 @@ fn three_nodes_that_may_cancel_are_explored_with_unordered_links() {
 #[test]
 fn order_and_fence_violations_have_counterexamples_of_the_same_length() {
     for flaw in FLAWS {
-        agree(&flawed(flaw, 2), &Bounds::new(2, 2).cancels().order().fences());
-        agree(&flawed(flaw, 3), &Bounds::new(3, 1).order().fifo());
+        assert_agree(&flawed(flaw, 2), &Bounds::new(2, 2).cancels().order().fences());
+        assert_agree(&flawed(flaw, 3), &Bounds::new(3, 1).order().fifo());
     }
-    let seen = agree(&flawed(Flaw::BareReplies, 2), &Bounds::new(2, 3).order());
+    let seen = assert_agree(&flawed(Flaw::BareReplies, 2), &Bounds::new(2, 3).order());
     assert_eq!(seen.unordered, Some(12));
-    agree(&group_of(2, RicartAgrawala::new), &Bounds::new(2, 2).order().fences());
-    agree(&group_of(3, RicartAgrawala::new), &Bounds::new(3, 1).order().fences());
-    agree(&group_of(2, Central::new), &Bounds::new(2, 2).order().fences());
-    agree(&group_of(3, Central::new), &Bounds::new(3, 1).order().fences());
+    assert_agree(&group_of(2, RicartAgrawala::new), &Bounds::new(2, 2).order().fences());
+    assert_agree(&group_of(3, RicartAgrawala::new), &Bounds::new(3, 1).order().fences());
+    assert_agree(&group_of(2, Central::new), &Bounds::new(2, 2).order().fences());
+    assert_agree(&group_of(3, Central::new), &Bounds::new(3, 1).order().fences());
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn order_violations_of_three_nodes_agree_with_unordered_links() {
     for flaw in FLAWS {
-        agree(&flawed(flaw, 3), &Bounds::new(3, 1).order());
+        assert_agree(&flawed(flaw, 3), &Bounds::new(3, 1).order());
     }
 }
 
 #[test]
 fn the_algorithms_are_explored_completely() {
-    agree(&group_of(2, RicartAgrawala::new), &Bounds::new(2, 2).tries().cancels());
-    agree(&group_of(3, RicartAgrawala::new), &Bounds::new(3, 1));
-    agree(&group_of(2, RicartAgrawalaModulo::new), &Bounds::new(2, 2).tries().cancels());
-    agree(&group_of(2, RicartAgrawalaModulo::new), &Bounds::new(2, None));
-    agree(&group_of(2, Central::new), &Bounds::new(2, 2).tries().cancels());
-    agree(&group_of(3, Central::new), &Bounds::new(3, 2).tries());
-    agree(&group_of(3, Central::new), &Bounds::new(3, 1).cancels().fifo());
+    assert_agree(&group_of(2, RicartAgrawala::new), &Bounds::new(2, 2).tries().cancels());
+    assert_agree(&group_of(3, RicartAgrawala::new), &Bounds::new(3, 1));
+    assert_agree(&group_of(2, RicartAgrawalaModulo::new), &Bounds::new(2, 2).tries().cancels());
+    assert_agree(&group_of(2, RicartAgrawalaModulo::new), &Bounds::new(2, None));
+    assert_agree(&group_of(2, Central::new), &Bounds::new(2, 2).tries().cancels());
+    assert_agree(&group_of(3, Central::new), &Bounds::new(3, 2).tries());
+    assert_agree(&group_of(3, Central::new), &Bounds::new(3, 1).cancels().fifo());
 }
 
 fn agree_on_toy<P: Explored>(make: fn(NodeId, Group) -> P) {
     for nodes in [2, 3] {
-        agree(&group_of(nodes, make), &Bounds::new(nodes, 2).order());
-        agree(&group_of(nodes, make), &Bounds::new(nodes, None));
-        agree(&group_of(nodes, make), &Bounds::new(nodes, None).fifo());
+        assert_agree(&group_of(nodes, make), &Bounds::new(nodes, 2).order());
+        assert_agree(&group_of(nodes, make), &Bounds::new(nodes, None));
+        assert_agree(&group_of(nodes, make), &Bounds::new(nodes, None).fifo());
     }
-    agree(&group_of(2, make), &Bounds::new(2, None).tries().cancels());
+    assert_agree(&group_of(2, make), &Bounds::new(2, None).tries().cancels());
 }
 
 #[test]
@@ -144,18 +150,18 @@ fn toys_with_unlimited_requests_are_explored_completely() {
 }
 
 fn agree_under_faults<P: Explored>(make: fn(NodeId, Group) -> P) {
-    let make = group_of(2, make);
+    let factory = group_of(2, make);
     for rounds in [1, 2] {
         let bounds = Bounds::new(2, rounds);
-        agree(&make, &bounds.clone().losses(1));
-        agree(&make, &bounds.clone().duplicates(1));
-        agree(&make, &bounds.clone().crashes(1));
-        agree(&make, &bounds.clone().crashes(2).restarts(1));
-        agree(&make, &bounds.clone().losses(2).duplicates(1).fifo());
+        assert_agree(&factory, &bounds.clone().losses(1));
+        assert_agree(&factory, &bounds.clone().duplicates(1));
+        assert_agree(&factory, &bounds.clone().crashes(1));
+        assert_agree(&factory, &bounds.clone().crashes(2).restarts(1));
+        assert_agree(&factory, &bounds.clone().losses(2).duplicates(1).fifo());
     }
     let everything = Bounds::new(2, 1).losses(1).duplicates(1).crashes(1).restarts(1);
-    agree(&make, &everything.clone().order().fences());
-    agree(&make, &everything.cancels().fifo().order());
+    assert_agree(&factory, &everything.clone().order().fences());
+    assert_agree(&factory, &everything.cancels().fifo().order());
 }
 
 #[test]
@@ -173,19 +179,19 @@ fn losses_duplicates_crashes_and_restarts_are_all_tried() {
 }
 
 /// A group over links that retransmit lost messages.
-pub(crate) fn reliable<P: Explored>(nodes: usize, make: fn(NodeId, Group) -> P) -> Maker {
+pub(crate) fn reliable<P: Explored>(nodes: usize, make: fn(NodeId, Group) -> P) -> NodeFactory {
     group_of(nodes, move |me, group| Reliable::new(me, make(me, group), Retransmission::default()))
 }
 
 #[test]
 fn links_that_retransmit_are_explored_with_their_timers() {
     let central = reliable(2, Central::new);
-    agree(&central, &Bounds::new(2, 1).losses(1).order().fences());
-    agree(&central, &Bounds::new(2, 1).duplicates(1).hasty_timers(1).order());
-    agree(&central, &Bounds::new(2, 1).losses(1).crashes(1).hasty_timers(1));
+    assert_agree(&central, &Bounds::new(2, 1).losses(1).order().fences());
+    assert_agree(&central, &Bounds::new(2, 1).duplicates(1).hasty_timers(1).order());
+    assert_agree(&central, &Bounds::new(2, 1).losses(1).crashes(1).hasty_timers(1));
     let published = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
-    agree(&reliable(2, RicartAgrawala::new), &Bounds::new(2, 1).losses(1).order().fences());
-    agree(&reliable(2, published), &Bounds::new(2, 1).losses(1).order());
+    assert_agree(&reliable(2, RicartAgrawala::new), &Bounds::new(2, 1).losses(1).order().fences());
+    assert_agree(&reliable(2, published), &Bounds::new(2, 1).losses(1).order());
 }
 
 #[test]
@@ -196,10 +202,10 @@ fn time_advances_from_timer_to_timer() {
         (Margin::Drift, 1_000, false),
         (Margin::Drift, 10_000, true),
     ] {
-        let make = group_of(2, move |me, group| margin.node(me, group));
+        let factory = group_of(2, move |me, group| margin.node(me, group));
         for (rounds, millis) in [(1, 2_100), (2, 1_100)] {
             let until = Time::ZERO + Duration::from_millis(millis);
-            let seen = agree(&make, &Bounds::new(2, rounds).timing(drift, until));
+            let seen = assert_agree(&factory, &Bounds::new(2, rounds).timing(drift, until));
             assert_eq!(seen.two_holders.is_some(), unsafe_, "{margin:?} at {drift} ppm");
         }
     }
@@ -217,14 +223,14 @@ fn message_delays_stay_within_their_bounds() {
                 bounds
             };
             for flaw in FLAWS {
-                agree(&flawed(flaw, 2), &with(1));
+                assert_agree(&flawed(flaw, 2), &with(1));
             }
-            agree(&flawed(Flaw::BareReplies, 2), &with(1).cancels().order().fences());
-            agree(&group_of(2, Central::new), &with(1).losses(1).crashes(1).restarts(1));
-            agree(&group_of(2, Central::new), &with(1).duplicates(1));
+            assert_agree(&flawed(Flaw::BareReplies, 2), &with(1).cancels().order().fences());
+            assert_agree(&group_of(2, Central::new), &with(1).losses(1).crashes(1).restarts(1));
+            assert_agree(&group_of(2, Central::new), &with(1).duplicates(1));
         }
     }
-    agree(&group_of(3, Central::new), &Bounds::new(3, 1).timing(0, until).delay(ms(1), ms(2)));
+    assert_agree(&group_of(3, Central::new), &Bounds::new(3, 1).timing(0, until).delay(ms(1), ms(2)));
 }
 
 /// If messages take no time and no node sets a timer, time never passes, and the result is as
@@ -233,20 +239,23 @@ fn message_delays_stay_within_their_bounds() {
 fn messages_that_take_no_time_arrive_in_every_order() {
     let until = Time::ZERO + Duration::from_millis(12);
     for flaw in FLAWS {
-        let make = flawed(flaw, 2);
-        let untimed = agree(&make, &Bounds::new(2, 2).order());
+        let factory = flawed(flaw, 2);
+        let untimed = assert_agree(&factory, &Bounds::new(2, 2).order());
         let bounds = Bounds::new(2, 2).order().timing(0, until).delay(Duration::ZERO, Duration::ZERO);
-        assert_eq!(Seen { end: None, ..agree(&make, &bounds) }, Seen { end: None, ..untimed });
+        assert_eq!(
+            Seen { unserved_end: None, ..assert_agree(&factory, &bounds) },
+            Seen { unserved_end: None, ..untimed }
+        );
     }
 }
 
 #[test]
 fn leaving_out_properties_does_not_change_the_others() {
-    let make = flawed(Flaw::ClockOnly, 2);
+    let factory = flawed(Flaw::ClockOnly, 2);
     let bounds = Bounds::new(2, 1).order();
-    let all = check(&make, &bounds, &plain());
+    let all = check(&factory, &bounds, &plain());
     for name in ["exclusion", "asked-first", "happened-before-order", "no-deadlock", "served"] {
-        let alone = check(&make, &bounds, &only(&[name]));
+        let alone = check(&factory, &bounds, &only(&[name]));
         assert_eq!(counterexample_len(&alone, name), counterexample_len(&all, name), "{name}");
         assert_eq!(alone.verdicts.len(), 1);
     }

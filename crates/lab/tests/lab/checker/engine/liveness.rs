@@ -2,13 +2,13 @@
 //! that is met again and again does not.
 
 use crate::checker::engine::common::{check, checker, counterexample_len, group_of, only, reduced, verdict};
-use crate::checker::engine::reference::{Bounds, Maker, explore, starves};
+use crate::checker::engine::reference::{Bounds, NodeFactory, explore, starves};
 use quorate_check::Effort;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// The handling of a request while two nodes exchange a ball message for ever.
+/// The handling of a request while two nodes exchange a ball message forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Handling {
     Grants,
@@ -150,17 +150,17 @@ impl Protocol for BallGame {
     }
 }
 
-fn ball_game(handling: Handling) -> Maker {
+fn ball_game(handling: Handling) -> NodeFactory {
     group_of(2, move |me, _: Group| BallGame { fixed: Fixed::new((me, handling)), waits: false, even: false })
 }
 
 /// Returns whether the checker finds a fair run that starves the client; the reference explorer
 /// must agree.
 fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
-    let make = ball_game(handling);
+    let factory = ball_game(handling);
     let mut starved_before = None;
     for effort in [only(&["served"]), Effort { properties: only(&["served"]).properties, ..reduced() }] {
-        let mut checker = checker(&make, bounds);
+        let mut checker = checker(&factory, bounds);
         let findings = checker.run(&effort, &mut |_, _| true);
         let served = verdict(&findings, "served");
         assert!(findings.is_complete() && served.holds.is_some());
@@ -173,7 +173,7 @@ fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
         assert_eq!(*starved_before.get_or_insert(starved), starved, "{handling:?}: reduction changes nothing");
     }
     let starved = starved_before.unwrap();
-    assert_eq!(starved, starves(&make, bounds), "{handling:?}");
+    assert_eq!(starved, starves(&factory, bounds), "{handling:?}");
     starved
 }
 
@@ -221,13 +221,13 @@ fn a_save_that_is_never_synced_is_an_unfair_run() {
 /// Two copies of one grant make the client enter twice, the second time without a request.
 #[test]
 fn entering_without_a_request_is_found() {
-    let make = ball_game(Handling::Grants);
+    let factory = ball_game(Handling::Grants);
     let doubled = Bounds::new(2, 1).duplicates(1);
-    let findings = check(&make, &doubled, &only(&["asked-first"]));
+    let findings = check(&factory, &doubled, &only(&["asked-first"]));
     // Request, receive it, duplicate the grant, receive it, release or not, receive it again.
     assert_eq!(counterexample_len(&findings, "asked-first"), Some(5));
-    assert_eq!(explore(&make, &doubled).unrequested, Some(5));
-    let findings = check(&make, &Bounds::new(2, 1), &only(&["asked-first"]));
+    assert_eq!(explore(&factory, &doubled).unrequested, Some(5));
+    let findings = check(&factory, &Bounds::new(2, 1), &only(&["asked-first"]));
     assert_eq!(counterexample_len(&findings, "asked-first"), None);
 }
 
@@ -296,9 +296,9 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
         }
     }
 
-    let make = group_of(2, |me, _| SingleHolder { me, held: false, asked: false });
+    let factory = group_of(2, |me, _| SingleHolder { me, held: false, asked: false });
     let bounds = Bounds::new(2, 1);
-    let findings = check(&make, &bounds, &only(&["served"]));
+    let findings = check(&factory, &bounds, &only(&["served"]));
     assert_eq!(verdict(&findings, "served").holds, Some(true));
-    assert!(!starves(&make, &bounds));
+    assert!(!starves(&factory, &bounds));
 }

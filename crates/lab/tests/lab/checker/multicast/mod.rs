@@ -58,7 +58,7 @@ impl Case {
             crashes: self.crashes,
             cut_short: self.cut_short,
             fifo: self.fifo,
-            views: self.promises.views.then_some(Views { changes: self.crashes, waits: true }),
+            views: self.promises.views.then_some(Views { changes: self.crashes, waits_for_leases: true }),
             ..Setup::new(self.nodes)
         }
     }

@@ -1,6 +1,6 @@
 //! Breadth-first exploration, state by state.
 
-use super::{Bounds, Maker, State, Violation, World};
+use super::{Bounds, NodeFactory, State, Violation, World};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -12,23 +12,25 @@ pub(crate) struct Seen {
     pub(crate) generated: u64,
     /// Depth of the deepest state.
     pub(crate) depth: u64,
+    // Each of the following is the length of a shortest path to a violation, or `None`.
     pub(crate) two_holders: Option<u64>,
     /// A node waits, and only faults can happen.
     pub(crate) deadlock: Option<u64>,
-    /// A node waits, and nothing has to happen any more.
-    pub(crate) end: Option<u64>,
+    /// A node waits, and a fair run may end here: no remaining action is obliged to happen.
+    pub(crate) unserved_end: Option<u64>,
+    /// A node enters without a request.
     pub(crate) unrequested: Option<u64>,
     pub(crate) unordered: Option<u64>,
     pub(crate) fence_decrease: Option<u64>,
 }
 
-pub(crate) fn explore(make: &Maker, bounds: &Bounds) -> Seen {
-    explore_within(make, bounds, usize::MAX).unwrap()
+pub(crate) fn explore(factory: &NodeFactory, bounds: &Bounds) -> Seen {
+    explore_within(factory, bounds, usize::MAX).unwrap()
 }
 
-/// Explores all states; `None` if there are more than `most`.
-pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, most: usize) -> Option<Seen> {
-    let mut world = World::new(make, bounds);
+/// Explores all states; `None` if there are more than `max_states`.
+pub(crate) fn explore_within(factory: &NodeFactory, bounds: &Bounds, max_states: usize) -> Option<Seen> {
+    let mut world = World::new(factory, bounds);
     let mut seen = Seen::default();
     let initial = world.initial();
     let mut depths: HashMap<Rc<State>, u64> = HashMap::new();
@@ -42,7 +44,7 @@ pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, most: usize) -> Opti
     }
     let mut depth = 0;
     while !level.is_empty() {
-        if depths.len() > most {
+        if depths.len() > max_states {
             return None;
         }
         seen.depth = depth;
@@ -88,7 +90,7 @@ impl Seen {
             self.deadlock.get_or_insert(depth);
         }
         if waits && world.due(state).is_empty() {
-            self.end.get_or_insert(depth);
+            self.unserved_end.get_or_insert(depth);
         }
     }
 }

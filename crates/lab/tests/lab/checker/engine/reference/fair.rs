@@ -1,6 +1,6 @@
 //! Decides by brute force on the state graph whether a fair run starves a node.
 
-use super::{Bounds, Maker, Obligation, State, World};
+use super::{Bounds, NodeFactory, Obligation, State, World};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -10,16 +10,16 @@ struct StateGraph {
     due: Vec<Vec<Obligation>>,
 }
 
-/// Returns whether a run can end or cycle for ever while the same node waits and no obligation
-/// remains unmet for ever.
-pub(crate) fn starves(make: &Maker, bounds: &Bounds) -> bool {
+/// Returns whether a run can end or cycle forever while the same node waits and no obligation
+/// remains unmet forever.
+pub(crate) fn starves(factory: &NodeFactory, bounds: &Bounds) -> bool {
     assert!(bounds.setup.timing.is_none(), "a time limit makes liveness undecidable");
-    let graph = graph(make, bounds);
+    let graph = graph(factory, bounds);
     (0..bounds.setup.nodes).any(|node| graph.starves(node))
 }
 
-fn graph(make: &Maker, bounds: &Bounds) -> StateGraph {
-    let mut world = World::new(make, bounds);
+fn graph(factory: &NodeFactory, bounds: &Bounds) -> StateGraph {
+    let mut world = World::new(factory, bounds);
     let mut graph = StateGraph { states: Vec::new(), edges: Vec::new(), due: Vec::new() };
     let mut numbers: HashMap<Rc<State>, usize> = HashMap::new();
     for state in world.initial() {
@@ -49,7 +49,7 @@ impl StateGraph {
         ends || self.components(&waits).iter().any(|component| self.is_fair(component))
     }
 
-    /// Whether a run that visits all of a component for ever, and nothing else, meets all its
+    /// Whether a run that visits all of a component forever, and nothing else, meets all its
     /// obligations.
     fn is_fair(&self, component: &BTreeSet<usize>) -> bool {
         let mut inner = component.iter().flat_map(|state| &self.edges[*state]).filter(|(to, _)| component.contains(to));

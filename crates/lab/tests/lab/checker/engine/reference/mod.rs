@@ -41,9 +41,19 @@ impl Bounds {
         Self { setup: Setup::new(nodes), clients }
     }
 
-    /// Adds views, with at most `changes` changes, and clients that expect delayed answers.
-    pub(crate) fn views(mut self, changes: u8, waits: bool) -> Self {
-        self.setup.views = Some(Views { changes, waits });
+    /// Adds views that change at most `changes` times, and clients that expect delayed answers. A
+    /// new view waits until the leases of removed members have ended.
+    pub(crate) fn views(self, changes: u8) -> Self {
+        self.changing_views(Views { changes, waits_for_leases: true })
+    }
+
+    /// Like [`views`](Self::views), but a new view does not wait for leases: a seeded bug.
+    pub(crate) fn premature_views(self, changes: u8) -> Self {
+        self.changing_views(Views { changes, waits_for_leases: false })
+    }
+
+    fn changing_views(mut self, views: Views) -> Self {
+        self.setup.views = Some(views);
         self.clients.views = true;
         self
     }
@@ -87,10 +97,11 @@ setters! {
     hasty_timers(count: u8) sets setup.hasty_timers to count;
 }
 
-/// Creates the type-erased nodes of a group, so that both explorers are compiled once, and names
-/// them.
-pub(crate) struct Maker {
+/// Creates the nodes of a group. The nodes are type-erased, so that both explorers are compiled
+/// only once.
+pub(crate) struct NodeFactory {
     pub(crate) make: Make<MutexNode>,
+    /// The type of the nodes, for messages.
     pub(crate) name: &'static str,
 }
 
@@ -194,10 +205,10 @@ struct World {
 }
 
 impl World {
-    fn new(make: &Maker, bounds: &Bounds) -> Self {
+    fn new(factory: &NodeFactory, bounds: &Bounds) -> Self {
         Self {
             bounds: bounds.clone(),
-            make: Arc::clone(&make.make),
+            make: Arc::clone(&factory.make),
             messages: Vec::new(),
             numbers: HashMap::new(),
             timers: Vec::new(),

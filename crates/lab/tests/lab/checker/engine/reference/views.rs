@@ -85,7 +85,7 @@ impl World {
         let (Some(membership), Some(terms)) = (&state.membership, self.bounds.setup.views) else { return };
         for node in membership.latest.1.clone() {
             let lost = state.is_lost(node);
-            let impatient = !terms.waits && state.budgets.changes > 0;
+            let impatient = !terms.waits_for_leases && state.budgets.changes > 0;
             if lost || impatient {
                 edges.push(self.edge(state, node, lost, |context| {
                     context.state.budgets.changes -= u8::from(!lost);
