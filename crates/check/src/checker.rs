@@ -132,7 +132,7 @@ where
         judgement.states = pass(explored.end, explored.progress, explored.kept_bytes, begin);
         judgement.end(explored.end, Judged::is_seen_at_once);
         let Some(served) = judgement.number(|judged| matches!(judged, Judged::ByFairRuns)) else { return };
-        if judgement.is_broken(served) {
+        if judgement.is_violated(served) {
             return;
         }
         if self.setup.timing.is_some() {
@@ -197,7 +197,7 @@ where
             let source = shorter.as_ref().unwrap_or(&explored);
             for (property, breach) in (0_u8..).zip(source.breaches.clone()) {
                 if let Some(breach) = breach
-                    && !judgement.is_broken(property)
+                    && !judgement.is_violated(property)
                 {
                     let example = self.retrace(source, breach);
                     judgement.record_counterexample(property, example);

@@ -125,7 +125,7 @@ impl Findings {
     }
 
     /// Whether any property is violated.
-    pub fn is_broken(&self) -> bool {
+    pub fn has_violation(&self) -> bool {
         self.verdicts.iter().any(|verdict| verdict.holds == Some(false))
     }
 

@@ -101,7 +101,7 @@ impl Judgement {
         (0..).zip(&self.wanted).filter(|(_, wanted)| **wanted).fold(0, |bits, (number, _)| bits | 1 << number)
     }
 
-    pub(crate) fn is_broken(&self, property: u8) -> bool {
+    pub(crate) fn is_violated(&self, property: u8) -> bool {
         self.examples[usize::from(property)].is_some()
     }
 

@@ -22,7 +22,7 @@ impl Write for Output {
 }
 
 /// Returns a path for display, with control characters escaped.
-pub(crate) fn name(path: &Path) -> String {
+pub(crate) fn display_path(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }
 

@@ -7,7 +7,7 @@ mod hints;
 mod observer;
 
 pub(crate) use figure::FigurePlan;
-pub(crate) use files::{ensure_apart, ensure_writable, is_stdout};
+pub(crate) use files::{ensure_distinct, ensure_writable, is_stdout};
 pub(crate) use hints::{DEFAULT_PICTURE, hints};
 pub(crate) use observer::{PictureObserver, build_scene, draw};
 
@@ -93,7 +93,7 @@ impl PictureArgs {
         let pictures = pictures.map(|(option, path)| (option, "picture", path));
         let outputs: Outputs<'_> =
             io.journal.map(|path| ("trace", "journal", path)).into_iter().chain(pictures).collect();
-        ensure_apart(&outputs, io.inputs)?;
+        ensure_distinct(&outputs, io.inputs)?;
         let pictures = outputs.iter().filter(|(option, _, _)| *option != "trace");
         pictures.into_iter().try_for_each(|(_, product, path)| ensure_writable(product, path))
     }

@@ -40,8 +40,8 @@ fn incarnation_from_clock() -> Incarnation {
     Incarnation(u64::try_from(since.as_millis()).unwrap_or(u64::MAX >> 1))
 }
 
-/// Creates a data folder in any file system, like [`found`] or [`join`] according to the identity's
-/// origin. The first start of the node gets the given incarnation.
+/// Creates a data folder in any file system, like [`found_cluster`] or [`join`], depending on the
+/// identity's origin. The first start of the node gets the given incarnation.
 pub fn create_in<D: Storable, F: FileSystem>(
     files: F,
     folder: &Path,

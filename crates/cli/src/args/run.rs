@@ -2,7 +2,7 @@
 
 use super::{FormArgs, LinksArg, no_effect, parse_whole};
 use crate::commands::{detector, local};
-use crate::output::name;
+use crate::output::display_path;
 use clap::Args;
 use quorate_journal::settings::{Chance, Latency, Length, Script, TimedFault};
 use quorate_lab::options::{Basics, OptionsError};
@@ -169,8 +169,10 @@ impl RunArgs {
 }
 
 fn read_script(path: &Path, commands: &[&str], nodes: usize) -> anyhow::Result<Script> {
-    let text = read_text(path).map_err(|error| anyhow::anyhow!("Cannot read the script {}: {error}.", name(path)))?;
-    Script::parse_for(&text, commands, nodes).map_err(|error| anyhow::anyhow!("Invalid script {}: {error}", name(path)))
+    let text =
+        read_text(path).map_err(|error| anyhow::anyhow!("Cannot read the script {}: {error}.", display_path(path)))?;
+    Script::parse_for(&text, commands, nodes)
+        .map_err(|error| anyhow::anyhow!("Invalid script {}: {error}", display_path(path)))
 }
 
 /// Maximum size of a script in bytes.

@@ -3,7 +3,7 @@
 use super::{met_or_missed, progress_bar};
 use crate::Verdict;
 use crate::args::{BenchArgs, BenchSearch};
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::report::grouped;
 use crate::{memory, paint, report};
 use anyhow::Context;
@@ -225,8 +225,9 @@ impl Contender {
                 let (nodes, rounds) = (NODES.to_string(), ROUNDS.to_string());
                 let model = ["check", "--model", self.model, "--nodes", &nodes, "--rounds", &rounds];
                 let words = [&model[..], &["--checker", self.search, "--threads", &threads]].concat();
-                run_program(theirs, &words)
-                    .with_context(|| format!("Cannot measure with {}; build it again: {BUILD_RIVALS}", name(theirs)))
+                run_program(theirs, &words).with_context(|| {
+                    format!("Cannot measure with {}; build it again: {BUILD_RIVALS}", display_path(theirs))
+                })
             }
         }
     }
@@ -269,7 +270,7 @@ fn search_once(search: BenchSearch, threads: usize) -> anyhow::Result<Measuremen
     let before = memory::peak().ok();
     let findings = check::run(&spec, &mut |_, _| true)?.findings;
     anyhow::ensure!(
-        findings.is_complete() && !findings.is_broken(),
+        findings.is_complete() && !findings.has_violation(),
         "The search stopped early, so its figures are invalid."
     );
     let rise = before.zip(memory::peak().ok()).map(|(before, after)| after.saturating_sub(before));

@@ -3,7 +3,7 @@
 use super::{met_or_missed, progress_bar};
 use crate::Verdict;
 use crate::args::BenchArgs;
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::{paint, report};
 use quorate_core::{Duration, Group, Incarnation, NodeId};
 use quorate_drive::Disk;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     }
     bar.finish_and_clear();
     let holds = rows.last().is_some_and(|row| row.share >= MIN_SHARE);
-    let found = Report { replicas: REPLICAS, folder: name(&folder.0).to_string(), rows, holds };
+    let found = Report { replicas: REPLICAS, folder: display_path(&folder.0).to_string(), rows, holds };
     if args.json {
         report::json(&found)?;
     } else {
@@ -91,7 +91,8 @@ impl Folder {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
         let path = parent.join(format!("quorate-bench-{}", std::process::id()));
         // Converted to text: the caller would report an I/O error as a failed write to the output.
-        fs::create_dir(&path).map_err(|error| anyhow::anyhow!("Cannot create the folder {}: {error}.", name(&path)))?;
+        fs::create_dir(&path)
+            .map_err(|error| anyhow::anyhow!("Cannot create the folder {}: {error}.", display_path(&path)))?;
         Ok(Self(path))
     }
 }
@@ -105,7 +106,7 @@ impl Drop for Folder {
 
 /// Returns the records per second appended to a file, with `per_sync` records in each sync.
 fn raw(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
-    let failed = |error| anyhow::anyhow!("Cannot write {}: {error}.", name(path));
+    let failed = |error| anyhow::anyhow!("Cannot write {}: {error}.", display_path(path));
     let mut file = File::create(path).map_err(failed)?;
     let batch = vec![0x5A; per_sync * RECORD_BYTES];
     let begin = Instant::now();

@@ -4,7 +4,7 @@ mod json;
 mod table;
 
 use crate::args::BankArgs;
-use crate::output::name;
+use crate::output::display_path;
 use crate::picture::{self, CommandIo, Picture, PictureObserver};
 use crate::{Verdict, interrupt, progress};
 use anyhow::{bail, ensure};
@@ -180,7 +180,7 @@ fn record(
     let journal: Box<dyn Write> = match journal {
         None => Box::new(io::sink()),
         Some(path) => {
-            let failed = |error| anyhow::anyhow!("Cannot write the journal {}: {error}.", name(path));
+            let failed = |error| anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path));
             Box::new(BufWriter::new(File::create(path).map_err(failed)?))
         }
     };

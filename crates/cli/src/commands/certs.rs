@@ -2,7 +2,7 @@
 
 use crate::Verdict;
 use crate::args::CertsArgs;
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::{paint, report};
 use quorate_core::NodeId;
 use quorate_net::certificates::{AuthorityFrom, Date, Folder, FolderError, MAX_CERTIFICATES, MadeCertificates};
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &CertsArgs) -> anyhow::Result<Verdict> {
 fn report_of<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> Report<'a> {
     Report {
         group: args.group.as_str(),
-        folder: name(&args.folder),
+        folder: display_path(&args.folder),
         authority: match made.authority {
             AuthorityFrom::New => "made",
             AuthorityFrom::Folder => "found",
@@ -48,13 +48,13 @@ fn report_of<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &MadeCertificates)
         authority_until: made.authority_until.map(|until| Date::from(until).to_string()),
         nodes: nodes.iter().map(|node| node.number()).collect(),
         until: Date::from(made.until).to_string(),
-        files: made.files.iter().map(|file| name(file)).collect(),
+        files: made.files.iter().map(|file| display_path(file)).collect(),
     }
 }
 
 fn print(args: &CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> anyhow::Result<()> {
     let mut out = output();
-    let (group, folder) = (&args.group, name(&args.folder));
+    let (group, folder) = (&args.group, display_path(&args.folder));
     let until = made.authority_until.map(|until| format!(", valid until {}", Date::from(until))).unwrap_or_default();
     match made.authority {
         AuthorityFrom::New => writeln!(out, "Created a CA for group {group}{until}:")?,
@@ -63,16 +63,16 @@ fn print(args: &CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> anyhow:
     let (mut files, has_many) = (made.files.iter(), nodes.len() > 1);
     if made.authority == AuthorityFrom::New {
         for file in files.by_ref().take(2) {
-            writeln!(out, "  {}", name(file))?;
+            writeln!(out, "  {}", display_path(file))?;
         }
     }
     let owners = if has_many { format!("nodes {}", args.nodes) } else { format!("node {}", args.nodes) };
     writeln!(out, "Created the certificate and key of {owners}, valid until {}:", Date::from(made.until))?;
-    let files: Vec<_> = files.map(|file| name(file)).collect();
+    let files: Vec<_> = files.map(|file| display_path(file)).collect();
     for pair in files.chunks(2) {
         writeln!(out, "  {}", pair.join("  "))?;
     }
-    let key = name(&Folder::new(&args.folder).authority_key());
+    let key = display_path(&Folder::new(&args.folder).authority_key());
     writeln!(out, "\nKeep {key} secret: with it, anyone can create nodes of the group.")?;
     writeln!(out, "The machine of a node needs only ca.pem and the two files of the node.")?;
     writeln!(out, "\n{}", paint::dim(&format!("To start a node: {}", start_command(args, nodes))))?;
@@ -103,7 +103,7 @@ fn port(node: NodeId) -> u32 {
 }
 
 fn quoted(folder: &Path) -> String {
-    let text = name(folder);
+    let text = display_path(folder);
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-".contains(character);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

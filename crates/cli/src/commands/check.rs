@@ -7,7 +7,7 @@ use super::{armies, local};
 use crate::args::{CheckArgs, LocalCheck};
 use crate::interrupt;
 use crate::memory::Memory;
-use crate::output::name;
+use crate::output::display_path;
 use crate::picture::{self, CommandIo, Picture, PictureObserver, ensure_writable};
 use crate::report::grouped;
 use crate::{Verdict, report};
@@ -92,7 +92,7 @@ fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Res
     }
     written?;
     pictures?;
-    Ok(match (run.findings.is_broken(), run.is_complete()) {
+    Ok(match (run.findings.has_violation(), run.is_complete()) {
         (true, _) => Verdict::Fails,
         (false, true) => Verdict::Holds,
         (false, false) => Verdict::Unfinished,
@@ -117,7 +117,7 @@ fn pictures<F: CheckedFamily>(
 /// Writes the journal of the shortest counterexample, if there is one.
 fn write<'a, F: CheckedFamily>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
     let Some((_, example)) = run.broken().first().copied() else { return Ok(None) };
-    let failed = |error: io::Error| anyhow::anyhow!("Cannot write the journal {}: {error}.", name(path));
+    let failed = |error: io::Error| anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path));
     let file = File::create(path).map_err(failed)?;
     let lines = run.write(example, BufWriter::new(file)).map_err(|error| match error {
         LabError::Write(error) => failed(error),
@@ -135,7 +135,7 @@ fn replay_hint<F: CheckedFamily>(
     run: &CheckRun<F>,
     written: Option<&Written<'_>>,
 ) -> Option<String> {
-    run.findings.is_broken().then(|| match written {
+    run.findings.has_violation().then(|| match written {
         Some(written) => replay_command(&written.path.to_string_lossy()),
         None => spec.command_with_trace(DEFAULT_JOURNAL),
     })

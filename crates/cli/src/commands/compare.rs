@@ -5,7 +5,7 @@ mod figure;
 mod table;
 
 use crate::args::CompareArgs;
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::picture::FigurePlan;
 use crate::report::{self, count};
 use crate::{Verdict, interrupt, paint, progress};
@@ -88,7 +88,7 @@ impl<F: FamilyLab> Host<F> for Terminal {
         match quorate_live::run(spec, &options, &mut |_, _, _| {}) {
             Ok(recorded) if recorded.is_interrupted && !recorded.fails() => Ok(None),
             Ok(recorded) => {
-                let journal = recorded.journal.as_deref().map(name);
+                let journal = recorded.journal.as_deref().map(display_path);
                 Ok(Some(RealRun { ending: recorded.ending, read: recorded.read, journal }))
             }
             Err(LiveError::Interrupted) => Ok(None),
@@ -130,7 +130,8 @@ fn complaints(page: &Page, out: &mut impl Write) -> io::Result<()> {
 fn draw(comparison: &impl Comparison, wanted: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
     let Parts { done, all, name: part } = comparison.parts();
     if done < all {
-        let kept = wanted.path.as_ref().map(|path| format!("; {} is unchanged", name(path))).unwrap_or_default();
+        let kept =
+            wanted.path.as_ref().map(|path| format!("; {} is unchanged", display_path(path))).unwrap_or_default();
         let all = count(all as u64, part);
         writeln!(io::stderr(), "No picture was drawn: only {done} of {all} completed{kept}.")?;
         return Ok(());

@@ -5,7 +5,7 @@
 use crate::Verdict;
 use crate::args::GalleryArgs;
 use crate::commands::explain::sentence;
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::paint;
 use crate::report::count;
 use anyhow::{anyhow, bail, ensure};
@@ -32,17 +32,22 @@ struct Piece {
 
 pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
     let folder = args.folder.join(FOLDER);
-    fs::create_dir_all(&folder).map_err(|error| anyhow!("Cannot create the folder {}: {error}.", name(&folder)))?;
+    fs::create_dir_all(&folder)
+        .map_err(|error| anyhow!("Cannot create the folder {}: {error}.", display_path(&folder)))?;
     let (algorithms, scenes) = (algorithms(), scenes());
     let program = std::env::current_exe()
         .map_err(|error| anyhow!("Cannot find the path of this program to draw with it: {error}."))?;
     draw_all(algorithms.iter().chain(&scenes), &program, &folder)?;
     let page = args.folder.join("gallery.md");
-    let failed = |error: io::Error| anyhow!("Cannot write the page {}: {error}.", name(&page));
+    let failed = |error: io::Error| anyhow!("Cannot write the page {}: {error}.", display_path(&page));
     let text = write_page(&algorithms, &scenes);
     write_atomically(&page, failed, |out| out.write_all(text.as_bytes()).map_err(failed))?;
     let pictures = count((algorithms.len() + scenes.len()) as u64, "picture");
-    writeln!(output(), "{}", paint::dim(&format!("page: {} ({pictures} in {})", name(&page), name(&folder))))?;
+    writeln!(
+        output(),
+        "{}",
+        paint::dim(&format!("page: {} ({pictures} in {})", display_path(&page), display_path(&folder)))
+    )?;
     Ok(Verdict::Holds)
 }
 
@@ -52,12 +57,13 @@ pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
 /// new one.
 fn draw_all<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone, program: &Path, folder: &Path) -> anyhow::Result<()> {
     let temporary = folder.join(format!(".new-{}", std::process::id()));
-    fs::create_dir(&temporary).map_err(|error| anyhow!("Cannot create the folder {}: {error}.", name(&temporary)))?;
+    fs::create_dir(&temporary)
+        .map_err(|error| anyhow!("Cannot create the folder {}: {error}.", display_path(&temporary)))?;
     let drawn = pieces.clone().try_for_each(|piece| piece.draw(program, &temporary)).and_then(|()| {
         pieces.map(Piece::file_name).try_for_each(|file| {
             let picture = folder.join(&file);
             fs::rename(temporary.join(&file), &picture)
-                .map_err(|error| anyhow!("Cannot write the picture {}: {error}.", name(&picture)))
+                .map_err(|error| anyhow!("Cannot write the picture {}: {error}.", display_path(&picture)))
         })
     });
     // A leftover folder does no harm.
@@ -70,8 +76,9 @@ impl Piece {
         let picture = folder.join(self.file_name());
         let mut command = Command::new(program);
         command.args(&self.words).arg("--svg").arg(&picture).stdin(Stdio::null()).stdout(Stdio::null());
-        let finished =
-            command.output().map_err(|error| anyhow!("Cannot draw the picture {}: {error}.", name(&picture)))?;
+        let finished = command
+            .output()
+            .map_err(|error| anyhow!("Cannot draw the picture {}: {error}.", display_path(&picture)))?;
         // The command of a scene may show a failing property (1), or stop before a verdict (3).
         if !matches!(finished.status.code(), Some(0 | 1 | 3)) {
             bail!("'{}' failed: {}", self.command(), String::from_utf8_lossy(&finished.stderr).trim_end());

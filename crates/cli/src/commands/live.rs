@@ -2,7 +2,7 @@
 
 use crate::args::LiveArgs;
 use crate::commands::draw;
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::picture::{self, CommandIo, Picture};
 use crate::report::{Measured, RunReport, count};
 use crate::{Verdict, interrupt, paint, progress, report};
@@ -197,7 +197,7 @@ fn print_json<F: FamilyLab>(
             spared: recorded.unapplied_faults,
             troubles: &recorded.node_problems,
             torn: gathered.torn.len(),
-            journal: recorded.journal.as_deref().map(name),
+            journal: recorded.journal.as_deref().map(display_path),
             skipped: gathered.skipped,
             forgotten: gathered.forgotten,
             warnings: &gathered.warnings,
@@ -231,14 +231,14 @@ fn print<F: FamilyLab>(
         writeln!(out, "  {} {warning}", paint::bad("warning:"))?;
     }
     if let Some(path) = &recorded.journal {
-        writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", name(path), gathered.lines)))?;
+        writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", display_path(path), gathered.lines)))?;
     }
     for picture in pictures {
         writeln!(out, "  {}", paint::dim(&picture.line()))?;
     }
     if recorded.fails() {
         if let Some(path) = &recorded.journal {
-            writeln!(out, "\nTo see what every process did: quorate replay {} --steps", name(path))?;
+            writeln!(out, "\nTo see what every process did: quorate replay {} --steps", display_path(path))?;
             if pictures.is_empty() {
                 let draw = draw_command(&path.to_string_lossy());
                 writeln!(out, "To draw it: {draw} --svg {}", picture::DEFAULT_PICTURE)?;

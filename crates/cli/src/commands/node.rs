@@ -7,10 +7,10 @@ mod printer;
 use crate::Verdict;
 use crate::args::NodeArgs;
 use crate::args::{LogLevel, Peers, addresses};
-use crate::output::name;
+use crate::output::display_path;
 use anyhow::{Context, bail, ensure};
 use console::Console;
-use disk::{FolderAction, Opened};
+use disk::{FolderAction, OpenedDisk};
 use printer::Printer;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
@@ -111,7 +111,7 @@ impl<F: FamilyLab> Process<'_, F> {
         let codec = F::codec(&self.spec);
         let opened = match &self.args.data {
             Some(folder) => disk::open(folder, self.args.folder_action(), cluster, self.me, codec, report)?,
-            None => Opened::without_disk(self.args.life.map_or_else(incarnation_from_clock, Incarnation)),
+            None => OpenedDisk::without_disk(self.args.life.map_or_else(incarnation_from_clock, Incarnation)),
         };
         let clock = Clock::with_origin(self.args.origin.unwrap_or(0));
         match &self.args.trace {
@@ -119,7 +119,7 @@ impl<F: FamilyLab> Process<'_, F> {
             Some(path) => {
                 let failed = |error: io::Error| match error.kind() {
                     io::ErrorKind::AlreadyExists => journal_exists(path),
-                    _ => anyhow::anyhow!("Cannot write the journal {}: {error}.", name(path)),
+                    _ => anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path)),
                 };
                 let header = self.header(&opened, clock)?;
                 let file = File::options().write(true).create_new(true).open(path).map_err(failed)?;
@@ -128,7 +128,7 @@ impl<F: FamilyLab> Process<'_, F> {
         }
     }
 
-    fn header(&self, opened: &Opened, clock: Clock) -> anyhow::Result<quorate_journal::record::Header> {
+    fn header(&self, opened: &OpenedDisk, clock: Clock) -> anyhow::Result<quorate_journal::record::Header> {
         let live = Live {
             node: Some(self.me),
             incarnation: opened.start_state.incarnation,
@@ -145,7 +145,7 @@ impl<F: FamilyLab> Process<'_, F> {
 
     fn drive<O>(
         self,
-        opened: Opened,
+        opened: OpenedDisk,
         security: Security,
         clock: Clock,
         reports: quorate_net::DiskReports,
@@ -154,7 +154,7 @@ impl<F: FamilyLab> Process<'_, F> {
     where
         O: Record<F::Command, F::Event> + Send + 'static,
     {
-        let Opened { start_state: found, disk, .. } = opened;
+        let OpenedDisk { start_state: found, disk, .. } = opened;
         let incarnation = found.incarnation;
         let overflow = if F::copes_with_loss(&self.spec) { Overflow::Drop } else { Overflow::End };
         let settings = Settings {
@@ -221,9 +221,9 @@ impl<F: FamilyLab> Process<'_, F> {
 impl NodeArgs {
     fn folder_action(&self) -> FolderAction {
         match (self.new, self.data_was_lost) {
-            (true, _) => FolderAction::New,
-            (false, true) => FolderAction::Lost,
-            (false, false) => FolderAction::Existing,
+            (true, _) => FolderAction::CreateNew,
+            (false, true) => FolderAction::ReplaceLost,
+            (false, false) => FolderAction::UseExisting,
         }
     }
 
@@ -297,7 +297,7 @@ fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
 fn journal_exists(path: &std::path::Path) -> anyhow::Error {
     anyhow::anyhow!(
         "{} exists already, and may be the journal of an earlier incarnation. Give --trace another file name.",
-        name(path)
+        display_path(path)
     )
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Verdict;
 use crate::args::RecordArgs;
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::paint;
 use crate::report::{count, json};
 use anyhow::{anyhow, ensure};
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &RecordArgs) -> anyhow::Result<Verdict> {
     ensure!(
         !args.files.iter().any(|file| is_same(file, &args.out)),
         "--out {} is one of the journals to merge; give it another file name.",
-        name(&args.out)
+        display_path(&args.out)
     );
     let found = record(&args.files, &args.out)?;
     if args.json {
@@ -31,7 +31,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 fn record(files: &[PathBuf], out: &Path) -> anyhow::Result<Gathered> {
-    let failed = |error: io::Error| anyhow!("Cannot write the journal {}: {error}.", name(out));
+    let failed = |error: io::Error| anyhow!("Cannot write the journal {}: {error}.", display_path(out));
     write_atomically(out, failed, |to| Ok(gather(files, to)?))
 }
 
@@ -62,7 +62,7 @@ fn print(found: &Gathered, out: &Path) -> anyhow::Result<()> {
     for warning in &found.warnings {
         writeln!(to, "\n  {} {warning}", paint::bad("warning:"))?;
     }
-    let out = name(out);
+    let out = display_path(out);
     writeln!(
         to,
         "\nThe merged journal is {out}. To print its steps: quorate trace {out}. To check its properties: quorate \

@@ -3,7 +3,7 @@
 use crate::Verdict;
 use crate::args::ShrinkArgs;
 use crate::commands::trace::{journal_error, open};
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::report::{count, grouped};
 use crate::{interrupt, paint, report};
 use anyhow::{anyhow, bail, ensure};
@@ -94,7 +94,7 @@ impl Task for ShrinkJournal<'_> {
         let Self { args, journal } = self;
         let algorithm = F::profile(entry).name;
         if args.given.run {
-            bail!("The journal {} describes the run; leave out the options of the run.", name(journal));
+            bail!("The journal {} describes the run; leave out the options of the run.", display_path(journal));
         }
         let out = out(args, algorithm, Some(journal))?;
         let bar = Bar::new();
@@ -143,13 +143,13 @@ fn out(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Re
     let resolved = |path: &Path| path.canonicalize().ok();
     for (what, input) in [("script", args.run.script()), ("journal", journal)] {
         if input.and_then(resolved).is_some_and(|input| resolved(&out) == Some(input)) {
-            bail!("--out {} would overwrite the {what}; give the script another file name.", name(&out));
+            bail!("--out {} would overwrite the {what}; give the script another file name.", display_path(&out));
         }
     }
     if args.out.is_none() && out.exists() && !is_ours(&out) {
         bail!(
             "{} exists and was not written by quorate shrink; give the script another file name with --out FILE.",
-            name(&out)
+            display_path(&out)
         );
     }
     Ok(Out::File(out))
@@ -191,7 +191,7 @@ fn conclude<F: FamilyLab>(
             return Ok(verdict);
         }
         Out::File(path) if saved.is_some() => fs::write(path, text(&shrunk))
-            .map_err(|error| anyhow!("Cannot write the script {}: {error}. Nothing was saved.", name(path)))?,
+            .map_err(|error| anyhow!("Cannot write the script {}: {error}. Nothing was saved.", display_path(path)))?,
         Out::File(_) => {}
     }
     if args.json {
@@ -279,7 +279,12 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
     }
     match (saved, &spec.script) {
         (Some(path), Some(script)) => {
-            writeln!(out, "\n{} {}", paint::bold("Script,"), paint::bold(&format!("saved as {}:", name(path))))?;
+            writeln!(
+                out,
+                "\n{} {}",
+                paint::bold("Script,"),
+                paint::bold(&format!("saved as {}:", display_path(path)))
+            )?;
             for line in script.to_string().lines() {
                 writeln!(out, "  {line}")?;
             }

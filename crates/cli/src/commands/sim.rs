@@ -3,7 +3,7 @@
 use super::{armies, berkeley, detector, local};
 use crate::Verdict;
 use crate::args::{LocalSim, SimArgs};
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::picture::{self, CommandIo, Picture, PictureObserver};
 use crate::report::{Measured, RunReport, count};
 use crate::{paint, progress, report};
@@ -129,7 +129,7 @@ fn print<F: FamilyLab>(
     let summary = format!("{ending}, {}, trace {}", count(outcome.events, "event"), outcome.trace_hash);
     writeln!(out, "\n  {}", paint::dim(&summary))?;
     if let Some(path) = &args.trace {
-        writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", name(path), outcome.lines)))?;
+        writeln!(out, "  {}", paint::dim(&format!("journal: {} ({} lines)", display_path(path), outcome.lines)))?;
     }
     for picture in pictures {
         writeln!(out, "  {}", paint::dim(&picture.line()))?;
@@ -188,8 +188,8 @@ fn run_with_progress<F: FamilyLab>(
 
 fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     let Some(path) = path else { return Ok(Box::new(io::sink())) };
-    let file =
-        File::create(path).map_err(|error| anyhow::anyhow!("Cannot write the journal {}: {error}.", name(path)))?;
+    let file = File::create(path)
+        .map_err(|error| anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path)))?;
     Ok(Box::new(BufWriter::new(file)))
 }
 

@@ -3,8 +3,8 @@
 mod diagram;
 
 use crate::args::WaitForArgs;
-use crate::output::{name, output};
-use crate::picture::{FigurePlan, ensure_apart, is_stdout};
+use crate::output::{display_path, output};
+use crate::picture::{FigurePlan, ensure_distinct, is_stdout};
 use crate::report::json;
 use crate::{Verdict, paint};
 use anyhow::anyhow;
@@ -18,7 +18,7 @@ const MAX_LISTED: usize = 30;
 
 pub(crate) fn run(args: &WaitForArgs) -> anyhow::Result<Verdict> {
     let picture = args.svg.as_deref().filter(|path| !is_stdout(path)).map(|path| ("svg", "picture", path));
-    ensure_apart(&picture.into_iter().collect(), &[("graph", args.file.as_deref())])?;
+    ensure_distinct(&picture.into_iter().collect(), &[("graph", args.file.as_deref())])?;
     let plan = FigurePlan::from_options(args.svg.as_deref(), args.theme, args.json)?;
     let situation = read(args)?;
     let report = situation.report(args.victim.into())?;
@@ -39,7 +39,7 @@ fn read(args: &WaitForArgs) -> anyhow::Result<Situation> {
     let (bytes, source) = match (args.example, args.file.as_deref()) {
         (Some(example), _) => (example.text().as_bytes().to_vec(), "the example".to_owned()),
         (None, Some(path)) if path != Path::new("-") => {
-            let source = format!("the graph {}", name(path));
+            let source = format!("the graph {}", display_path(path));
             let read = File::open(path).and_then(bytes);
             (read.map_err(|error| anyhow!("Cannot read {source}: {error}."))?, source)
         }

@@ -2,7 +2,7 @@
 
 use super::ensure_writable;
 use crate::args::ThemeArg;
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::paint;
 use quorate_draw::plot::Figure;
 use quorate_draw::style::Theme;
@@ -58,10 +58,10 @@ impl FigurePlan {
             out.write_all(svg.as_bytes())?;
             return Ok(out.flush()?);
         };
-        let failed = |error: io::Error| anyhow::anyhow!("Cannot write the picture {}: {error}.", name(path));
+        let failed = |error: io::Error| anyhow::anyhow!("Cannot write the picture {}: {error}.", display_path(path));
         write_atomically(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
         if !is_quiet {
-            writeln!(output(), "\n  {}", paint::dim(&format!("picture: {}", name(path))))?;
+            writeln!(output(), "\n  {}", paint::dim(&format!("picture: {}", display_path(path))))?;
         }
         Ok(())
     }

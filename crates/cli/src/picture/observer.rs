@@ -1,9 +1,9 @@
 //! Observes a run and turns it into pictures.
 
 use super::Picture;
-use super::files::{is_stdout, unwritten};
+use super::files::{is_stdout, write_error};
 use crate::args::PictureArgs;
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::report::grouped;
 use anyhow::{anyhow, bail, ensure};
 use quorate_core::Time;
@@ -63,8 +63,8 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
         }
         let log = match (self.log, &args.shiviz) {
             (Some(log), Some(path)) => {
-                let steps = log.finish().map_err(|error| unwritten("log", path, error))?;
-                Some(Picture { form: "shiviz", file: name(path), nodes: self.nodes, steps, overview: false })
+                let steps = log.finish().map_err(|error| write_error("log", path, error))?;
+                Some(Picture { form: "shiviz", file: display_path(path), nodes: self.nodes, steps, overview: false })
             }
             (_, _) => None,
         };
@@ -169,7 +169,7 @@ fn picture(form: &'static str, path: &Path, drawing: &Drawing) -> Picture {
         Drawing::Scene(scene) => (scene.lanes.len(), scene.steps.len() as u64, false),
         Drawing::Overview(overview) => (overview.rows.len() + overview.nodes_without_row, overview.total.steps, true),
     };
-    Picture { form, file: name(path), nodes, steps, overview }
+    Picture { form, file: display_path(path), nodes, steps, overview }
 }
 
 /// Writes a picture to standard output, or to a file, complete or not at all.
@@ -179,7 +179,7 @@ fn write_picture(path: &Path, text: &str) -> anyhow::Result<()> {
         out.write_all(text.as_bytes())?;
         return Ok(out.flush()?);
     }
-    let failed = |error| unwritten("picture", path, error);
+    let failed = |error| write_error("picture", path, error);
     write_atomically(path, failed, |out| out.write_all(text.as_bytes()).map_err(failed))
 }
 
@@ -248,7 +248,7 @@ fn sketch_erased<F: FamilyLab>(
             out.flush()?;
             drawn
         }
-        Some(path) => write_atomically(path, |error| unwritten("log", path, error), |out| work(Some(out))),
+        Some(path) => write_atomically(path, |error| write_error("log", path, error), |out| work(Some(out))),
     }
 }
 

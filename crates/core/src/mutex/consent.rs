@@ -94,7 +94,7 @@ impl<M> Consent<M> {
         match &self.phase {
             Phase::Idle => ClientState::Idle,
             Phase::Waiting(Waiting { claim: Claim { stamp, access }, patience, .. }) => {
-                ClientState::Waiting { asked: stamp.clock, patience: *patience, access: *access }
+                ClientState::Waiting { requested_at: stamp.clock, patience: *patience, access: *access }
             }
             Phase::Inside(claim) => ClientState::Inside(claim.access),
         }

@@ -293,7 +293,7 @@ impl OneOfMany for Lamport {
 impl ViewTransition for Lamport {
     fn client_state(&self) -> ClientState {
         self.phase.client_state_with(|Waiting { stamp, patience, .. }| ClientState::Waiting {
-            asked: stamp.clock,
+            requested_at: stamp.clock,
             patience: *patience,
             access: Access::Exclusive,
         })

@@ -26,7 +26,8 @@ pub enum ClientState {
     Idle,
     Waiting {
         /// The clock of its request, if the algorithm orders requests by age; otherwise 0.
-        asked: Clock,
+        #[cfg_attr(feature = "serde", serde(rename = "asked"))]
+        requested_at: Clock,
         patience: Patience,
         access: Access,
     },
@@ -36,7 +37,7 @@ pub enum ClientState {
 impl ClientState {
     /// A waiting client in an algorithm that does not order requests by age.
     pub const fn waiting(patience: Patience, access: Access) -> Self {
-        Self::Waiting { asked: Clock(0), patience, access }
+        Self::Waiting { requested_at: Clock(0), patience, access }
     }
 }
 
@@ -44,7 +45,8 @@ impl ClientState {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
-    pub standing: ClientState,
+    #[cfg_attr(feature = "serde", serde(rename = "standing"))]
+    pub client_state: ClientState,
     pub floor: Floor,
     /// The waiting nodes in the order in which this member would serve them, if it keeps a queue.
     pub queue: Vec<NodeId>,
@@ -80,14 +82,14 @@ impl ViewStart {
         let mut inside = BTreeMap::new();
         let mut waiting = Vec::new();
         for (&node, report) in reports {
-            match report.standing {
+            match report.client_state {
                 ClientState::Idle => {}
                 ClientState::Inside(access) => {
                     inside.insert(node, access);
                 }
-                ClientState::Waiting { asked, patience, access } => {
+                ClientState::Waiting { requested_at, patience, access } => {
                     let place = queued.iter().position(|queued| *queued == node).unwrap_or(usize::MAX);
-                    waiting.push(((place, asked, node), (patience, access)));
+                    waiting.push(((place, requested_at, node), (patience, access)));
                 }
             }
         }
@@ -183,7 +185,7 @@ impl<P: ViewTransition> InViews for P {
     type Report = Report;
 
     fn report(&self) -> Report {
-        Report { standing: self.client_state(), floor: self.floor(), queue: self.queue() }
+        Report { client_state: self.client_state(), floor: self.floor(), queue: self.queue() }
     }
 
     fn resume(

@@ -64,23 +64,23 @@ impl Curve {
     }
 
     /// Returns the point at this distance from the visible start.
-    pub(super) fn after(&self, far: f64) -> Point {
+    pub(super) fn point_after(&self, distance: f64) -> Point {
         let points = self.points(40);
         let mut travelled = 0.0;
         for pair in points.windows(2) {
             let [one, other] = pair else { continue };
             travelled += one.distance(*other);
-            if travelled >= far {
+            if travelled >= distance {
                 return *other;
             }
         }
         points.last().copied().unwrap_or(Point::ZERO)
     }
 
-    /// Returns the visible end, and a point at least `before` away from it.
-    pub(super) fn end(&self, before: f64) -> (Point, Point) {
+    /// Returns the visible end, and an earlier point at least `distance` away from it.
+    pub(super) fn end(&self, distance: f64) -> (Point, Point) {
         let end = self.at(self.to);
-        let back = steps().map(|part| self.to - part).find(|part| self.at(*part).distance(end) >= before);
+        let back = steps().map(|part| self.to - part).find(|part| self.at(*part).distance(end) >= distance);
         (end, self.at(back.unwrap_or(self.from)))
     }
 
@@ -91,9 +91,9 @@ impl Curve {
     }
 
     /// Returns the parameter of the point at this distance from the end.
-    pub(super) fn short_of_end(&self, far: f64) -> f64 {
+    pub(super) fn parameter_before_end(&self, distance: f64) -> f64 {
         let end = self.at(self.to);
-        let back = steps().map(|part| self.to - part).find(|part| self.at(*part).distance(end) >= far);
+        let back = steps().map(|part| self.to - part).find(|part| self.at(*part).distance(end) >= distance);
         back.unwrap_or(self.from).max(self.from)
     }
 }

@@ -15,17 +15,17 @@ use std::fmt::Write;
 pub(super) const MARGIN: f64 = 28.0;
 /// Minimum width of a page, so that its heading has room.
 const MIN_WIDTH: f64 = 420.0;
-/// Maximum width of a page because of its heading.
+/// Maximum width that the heading may give a page; longer headings wrap.
 const MAX_HEADING_WIDTH: f64 = 760.0;
-/// Maximum angle that an arc spans between two arrows.
+/// Maximum angle between two arrows that an arc connects, in radians.
 const MAX_ARC: f64 = 2.55;
 
 pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
     let sizes: Vec<NodeBox> = diagram.nodes.iter().map(nodes::node_box).collect();
     let boxes = arrange(diagram, &sizes);
     let routed = curves(diagram, &boxes);
-    let (low, high) = covered(&boxes, &routed);
-    let inner = (high.x - low.x)
+    let (low, high) = bounding_box(&boxes, &routed);
+    let inner_width = (high.x - low.x)
         .max(MIN_WIDTH - 2.0 * MARGIN)
         .max(bold(&diagram.title, 20.0).min(MAX_HEADING_WIDTH))
         .max(width(&diagram.subtitle, 13.0).min(MAX_HEADING_WIDTH * 0.8))
@@ -33,37 +33,37 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
 
     let mut canvas = Canvas::default();
     let mut top = MARGIN + 16.0;
-    for line in wrapped(&diagram.title, 23.0, inner).iter().filter(|line| !line.is_empty()) {
+    for line in wrapped(&diagram.title, 23.0, inner_width).iter().filter(|line| !line.is_empty()) {
         canvas.text("title", (MARGIN, top), Anchor::Start, line);
         top += 25.0;
     }
-    for line in wrapped(&diagram.subtitle, 13.0, inner).iter().filter(|line| !line.is_empty()) {
+    for line in wrapped(&diagram.subtitle, 13.0, inner_width).iter().filter(|line| !line.is_empty()) {
         canvas.text("detail", (MARGIN, top), Anchor::Start, line);
         top += 18.0;
     }
     top += 14.0;
-    let right = MARGIN + (inner - (high.x - low.x)) / 2.0 - low.x;
-    let down = top - low.y;
+    let shift_x = MARGIN + (inner_width - (high.x - low.x)) / 2.0 - low.x;
+    let shift_y = top - low.y;
     let bottom = top + (high.y - low.y);
-    let moved = [Number(right), Number(down)];
-    canvas.raw(format_args!("<g transform=\"translate({} {})\">", moved[0], moved[1]));
+    canvas.raw(format_args!("<g transform=\"translate({} {})\">", Number(shift_x), Number(shift_y)));
     for (edge, curve) in diagram.edges.iter().zip(&routed) {
         if let Some(curve) = curve {
             draw_edge(&mut canvas, diagram, edge, curve);
         }
     }
-    forks(&mut canvas, diagram, &boxes, &routed);
+    draw_arcs(&mut canvas, diagram, &boxes, &routed);
     for (node, node_box) in diagram.nodes.iter().zip(&boxes) {
         nodes::draw(&mut canvas, node, node_box);
     }
     canvas.raw(format_args!("</g>"));
-    let end = legend::draw(&mut canvas, diagram, bottom + 44.0, MARGIN + inner);
-    let size = (inner + 2.0 * MARGIN, end + MARGIN - 12.0);
+    let end = legend::draw(&mut canvas, diagram, bottom + 44.0, MARGIN + inner_width);
+    let size = (inner_width + 2.0 * MARGIN, end + MARGIN - 12.0);
     let title = if diagram.title.is_empty() { "A wait-for graph" } else { &diagram.title };
     canvas.finish_in(STYLE, PATTERNS, size, theme, (title, &description(diagram)))
 }
 
-fn covered(boxes: &[NodeBox], routed: &[Option<Curve>]) -> (Point, Point) {
+/// Returns the top left and bottom right corners of the area that boxes and arrows cover.
+fn bounding_box(boxes: &[NodeBox], routed: &[Option<Curve>]) -> (Point, Point) {
     let points = routed.iter().flatten().flat_map(|curve| curve.points(16));
     let dots: Vec<NodeBox> = points.map(|middle| NodeBox { middle, half_width: 4.0, half_height: 4.0 }).collect();
     // The badge of a victim extends beyond its box.
@@ -93,17 +93,18 @@ fn draw_edge(canvas: &mut Canvas, diagram: &Diagram, edge: &Edge, curve: &Curve)
     let mark = if edge.is_marked { " marked" } else { "" };
     let title = format!("{} {verb} {}", name(edge.from), name(edge.to));
     canvas.titled(&format!("arrow{mark}"), &title, |canvas| {
-        let length = tip(edge.is_marked).0;
-        let line = curve.cut(curve.short_of_end(length - 1.5));
-        arrow(canvas, edge.link, edge.is_marked, &line, curve.end(length));
+        let tip_length = tip_size(edge.is_marked).0;
+        let line = curve.cut(curve.parameter_before_end(tip_length - 1.5));
+        arrow(canvas, edge.link, edge.is_marked, &line, curve.end(tip_length));
     });
 }
 
-fn tip(is_marked: bool) -> (f64, f64) {
+/// Returns the length of an arrow tip, and half of its width.
+fn tip_size(is_marked: bool) -> (f64, f64) {
     if is_marked { (13.0, 5.6) } else { (10.0, 4.2) }
 }
 
-/// Draws an arrow along a curve with these control points, to an end that it approaches from
+/// Draws an arrow: a curve with the control points `line`, and a tip at `end` that points away from
 /// `from`.
 pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Point], (end, from): (Point, Point)) {
     let class = match link {
@@ -113,8 +114,8 @@ pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Po
         Link::Queue => "edge queue",
     };
     let mut path = String::new();
-    for (place, point) in line.iter().enumerate() {
-        let command = match (place, line.len()) {
+    for (index, point) in line.iter().enumerate() {
+        let command = match (index, line.len()) {
             (0, _) => "M",
             (1, 3) => "Q",
             (1, 4) => "C",
@@ -128,22 +129,22 @@ pub(super) fn arrow(canvas: &mut Canvas, link: Link, is_marked: bool, line: &[Po
     if let (Link::Held, Some(start)) = (link, line.first()) {
         canvas.circle("tail", (start.x, start.y), if is_marked { 4.2 } else { 3.4 });
     }
-    let (long, wide) = tip(is_marked);
+    let (tip_length, half_width) = tip_size(is_marked);
     let length = end.distance(from).max(0.1);
     let (x, y) = ((end.x - from.x) / length, (end.y - from.y) / length);
-    let base = end.plus(-x * long, -y * long);
-    let corners =
-        [end, base.plus(-y * wide, x * wide), base.plus(y * wide, -x * wide)].map(|at| (Number(at.x), Number(at.y)));
+    let base = end.plus(-x * tip_length, -y * tip_length);
+    let corners = [end, base.plus(-y * half_width, x * half_width), base.plus(y * half_width, -x * half_width)]
+        .map(|at| (Number(at.x), Number(at.y)));
     let [(x1, y1), (x2, y2), (x3, y3)] = corners;
     canvas.raw(format_args!("<path class=\"tip\" d=\"M{x1} {y1}L{x2} {y2}L{x3} {y3}Z\"/>"));
 }
 
-/// Draws an arc across alternative arrows, of which one suffices.
-fn forks(canvas: &mut Canvas, diagram: &Diagram, boxes: &[NodeBox], routed: &[Option<Curve>]) {
+/// Draws an arc across the arrows of each wait for any one of several agents.
+fn draw_arcs(canvas: &mut Canvas, diagram: &Diagram, boxes: &[NodeBox], routed: &[Option<Curve>]) {
     let mut groups: BTreeMap<(usize, usize), Vec<(Point, bool)>> = BTreeMap::new();
     for (edge, curve) in diagram.edges.iter().zip(routed) {
         if let (Link::Any(fork), Some(curve)) = (edge.link, curve) {
-            groups.entry((edge.from, fork)).or_default().push((curve.after(15.0), edge.is_marked));
+            groups.entry((edge.from, fork)).or_default().push((curve.point_after(15.0), edge.is_marked));
         }
     }
     for ((from, _), points) in groups {
@@ -154,7 +155,8 @@ fn forks(canvas: &mut Canvas, diagram: &Diagram, boxes: &[NodeBox], routed: &[Op
     }
 }
 
-/// Returns an arc through these points around a middle, without the widest gap between them.
+/// Returns the path of an arc around `middle` through all points. It leaves out the widest gap
+/// between two adjacent points.
 fn arc(middle: Point, mut points: Vec<Point>) -> String {
     let angle = |point: &Point| (point.y - middle.y).atan2(point.x - middle.x);
     points.sort_by(|one, other| angle(one).total_cmp(&angle(other)));
@@ -162,32 +164,34 @@ fn arc(middle: Point, mut points: Vec<Point>) -> String {
         let gap = angle(other) - angle(one);
         if gap <= 0.0 { gap + std::f64::consts::TAU } else { gap }
     });
-    let widest = gaps.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(place, _)| place);
+    let widest = gaps.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(index, _)| index);
     let first = (widest + 1) % points.len().max(1);
     points.rotate_left(first);
     let mut path = String::new();
-    // Arrows in opposite directions have no arc between them; their dashes suffice.
+    // There is no arc between arrows in almost opposite directions. Their dashes show that they are
+    // alternatives.
     let is_wide = |one: &Point, other: &Point| (angle(other) - angle(one)).rem_euclid(std::f64::consts::TAU) > MAX_ARC;
-    let mut before: Option<Point> = None;
+    let mut previous: Option<Point> = None;
     for point in points {
-        let _ = match before {
+        let _ = match previous {
             Some(last) if is_wide(&last, &point) => write!(path, "M{} {}", Number(point.x), Number(point.y)),
             None => write!(path, "M{} {}", Number(point.x), Number(point.y)),
             Some(last) => {
-                let half = last.toward(point, 0.5);
+                let midpoint = last.toward(point, 0.5);
                 // The arc bulges away from the middle.
-                let far = half.distance(middle).max(1.0);
-                let out = 1.0 + last.distance(point) * 0.22 / far;
-                let bend = middle.toward(half, out);
-                let [x1, y1, x2, y2] = [bend.x, bend.y, point.x, point.y].map(Number);
+                let radius = midpoint.distance(middle).max(1.0);
+                let bulge = 1.0 + last.distance(point) * 0.22 / radius;
+                let control = middle.toward(midpoint, bulge);
+                let [x1, y1, x2, y2] = [control.x, control.y, point.x, point.y].map(Number);
                 write!(path, "Q{x1} {y1} {x2} {y2}")
             }
         };
-        before = Some(point);
+        previous = Some(point);
     }
     path
 }
 
+/// Returns a description of the picture for screen readers: all tooltips.
 fn description(diagram: &Diagram) -> String {
     let tooltips = diagram.nodes.iter().filter(|node| !node.hover.is_empty()).map(|node| node.hover.as_str());
     tooltips.collect::<Vec<_>>().join(" ")

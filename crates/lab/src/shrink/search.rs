@@ -139,13 +139,13 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     pub(super) fn accept(&mut self, candidate: Spec<F>, failure: Failure) {
         self.size = size(&candidate, &failure);
         (self.best, self.failure) = (candidate, failure);
-        let tidy = without_unused_parts(&self.best, &self.failure);
-        if tidy != self.best
-            && let Some(failure) = self.fails(&tidy)
-            && size(&tidy, &failure) <= self.size
+        let reduced = without_unused_parts(&self.best, &self.failure);
+        if reduced != self.best
+            && let Some(failure) = self.fails(&reduced)
+            && size(&reduced, &failure) <= self.size
         {
-            self.size = size(&tidy, &failure);
-            (self.best, self.failure) = (tidy, failure);
+            self.size = size(&reduced, &failure);
+            (self.best, self.failure) = (reduced, failure);
         }
     }
 
@@ -251,8 +251,9 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     fn leave_out_all(&mut self) {
         let mut before: Option<Size> = None;
         // At first, a shorter time alone is no reason to try everything again.
-        let is_same =
-            |before: &Size, now: &Size, is_fine: bool| before.bulk() == now.bulk() && (!is_fine || before == now);
+        let is_same = |before: &Size, now: &Size, is_fine: bool| {
+            before.leading_parts() == now.leading_parts() && (!is_fine || before == now)
+        };
         while !before.as_ref().is_some_and(|before| is_same(before, &self.size, self.is_fine)) && !self.is_over() {
             before = Some(self.size.clone());
             self.fewer_nodes();

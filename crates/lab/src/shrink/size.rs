@@ -1,4 +1,4 @@
-//! The size of a run, and the removal of parts without effect.
+//! Compares runs by size, and removes the parts of a run that have no effect.
 
 use super::Figures;
 use super::times::{MILLISECOND, floor, times};
@@ -9,55 +9,62 @@ use quorate_core::Duration;
 use quorate_journal::property::Kind;
 use quorate_journal::settings::{Direction, Fate, Latency, Length};
 
-/// The size of a run; the parent module describes the order.
+/// The size of a run. Sizes are compared field by field, as the parent module explains.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Size {
     pub(super) nodes: usize,
-    steps: u64,
+    /// Events up to the violation plus lines of the script.
+    events_and_lines: u64,
+    /// Lines of the script.
     lines: u64,
-    command: usize,
-    /// Sum of all times and durations of the script, in milliseconds.
-    millis: u64,
-    text: usize,
-    time: u64,
+    /// Length of the command that repeats the run.
+    command_length: usize,
+    /// Sum of all times and durations of the script, in milliseconds; see [`FRACTION_COST`].
+    total_millis: u64,
+    /// Length of the script as text.
+    script_length: usize,
+    /// Time of the violation, in nanoseconds.
+    violation_nanos: u64,
     seed: u64,
 }
 
 impl Size {
-    /// The parts of the size that matter before all times: nodes, events and lines.
-    pub(super) fn bulk(&self) -> (usize, u64, u64) {
-        (self.nodes, self.steps, self.lines)
+    /// The parts of the size that are compared first: nodes, events and lines.
+    pub(super) fn leading_parts(&self) -> (usize, u64, u64) {
+        (self.nodes, self.events_and_lines, self.lines)
     }
 }
 
-/// The same run without parts that have no effect.
+/// Returns the same run without the parts that have no effect on the failure.
 pub(super) fn without_unused_parts<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Spec<F> {
-    let mut tidy = spec.clone();
-    let breach = Duration::from_nanos(u64::try_from(failure.violation.time.nanos()).unwrap_or(0));
-    let ends = failure.kind == Kind::Always;
-    if ends {
-        // The run ends with the millisecond of the violation.
-        let whole = floor(breach, MILLISECOND);
-        tidy.until = Some(Length(if whole == breach { breach } else { whole + MILLISECOND }));
+    let mut reduced = spec.clone();
+    let violated_at = Duration::from_nanos(u64::try_from(failure.violation.time.nanos()).unwrap_or(0));
+    // A safety violation is final, so everything after it can be removed.
+    let is_final = failure.kind == Kind::Always;
+    if is_final {
+        // The run ends at the first whole millisecond after the violation.
+        let whole_millis = floor(violated_at, MILLISECOND);
+        reduced.until =
+            Some(Length(if whole_millis == violated_at { violated_at } else { whole_millis + MILLISECOND }));
     }
-    if let Some(script) = &mut tidy.script {
-        if ends {
-            script.commands.retain(|command| command.at <= breach);
-            script.faults.retain(|fault| fault.at <= breach);
+    if let Some(script) = &mut reduced.script {
+        if is_final {
+            script.commands.retain(|command| command.at <= violated_at);
+            script.faults.retain(|fault| fault.at <= violated_at);
             for fault in &mut script.faults {
-                fault.lasts = fault.lasts.filter(|lasts| fault.at + *lasts <= breach);
+                fault.lasts = fault.lasts.filter(|duration| fault.at + *duration <= violated_at);
             }
         }
-        let is_usual = |direction: &Direction| match direction {
+        let is_default = |direction: &Direction| match direction {
             Direction::Message { fate: Fate::Takes(length), .. } => spec.latency == Latency::Fixed(*length),
             Direction::Sync { takes, .. } => spec.disk == Latency::Fixed(*takes),
             Direction::Message { .. } | Direction::Timer { .. } => false,
         };
-        // A duplicated message needs a direction for its first delivery too, or that would be
-        // random.
-        script.directions.retain(|direction| failure.used(direction) && !is_usual(direction));
+        // A duplicated message needs a second direction, for its first copy. Without it, the delay
+        // of that copy would be random.
+        script.directions.retain(|direction| failure.has_used(direction) && !is_default(direction));
     }
-    tidy
+    reduced
 }
 
 pub(super) fn figures<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Figures {
@@ -73,21 +80,25 @@ pub(super) fn figures<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Figure
 /// Returns the size of a run.
 pub(super) fn size<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> Size {
     let Figures { nodes, commands, faults, directions, events } = figures(spec, failure);
-    let scripted = spec.script.as_ref().map(|script| script.commands.len() as u64);
-    let lines = scripted.unwrap_or(commands) + faults + directions;
+    let scripted_commands = spec.script.as_ref().map(|script| script.commands.len() as u64);
+    let lines = scripted_commands.unwrap_or(commands) + faults + directions;
     Size {
         nodes,
-        steps: events + lines,
+        events_and_lines: events + lines,
         lines,
-        command: Spec { until: None, ..spec.clone() }.command("sim").len(),
-        millis: spec.script.clone().map_or(0, |mut script| times(&mut script).iter().map(|time| millis(**time)).sum()),
-        text: spec.script.as_ref().map_or(0, |script| script.to_string().len()),
-        time: u64::try_from(failure.violation.time.nanos()).unwrap_or(0),
+        command_length: Spec { until: None, ..spec.clone() }.command("sim").len(),
+        total_millis: spec
+            .script
+            .clone()
+            .map_or(0, |mut script| times(&mut script).iter().map(|time| millis(**time)).sum()),
+        script_length: spec.script.as_ref().map_or(0, |script| script.to_string().len()),
+        violation_nanos: u64::try_from(failure.violation.time.nanos()).unwrap_or(0),
         seed: spec.seed,
     }
 }
 
-/// Number of milliseconds that a fraction of one counts as: whole numbers are easier to read.
+/// Number of milliseconds that a fraction of a millisecond counts as. This makes whole milliseconds
+/// preferable, because they are easier to read.
 const FRACTION_COST: u64 = 20;
 
 fn millis(length: Duration) -> u64 {

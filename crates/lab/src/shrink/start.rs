@@ -19,8 +19,8 @@ const FIRST_SEEDS: u64 = 20;
 impl<F: FamilyLab> Search<'_, F> {
     /// Tries smaller runs with random choices left. Other seeds may fail if this one does not.
     pub(super) fn make_fewer(&mut self) {
-        let tidy = without_unused_parts(&self.best, &self.failure);
-        self.try_spec(tidy);
+        let reduced = without_unused_parts(&self.best, &self.failure);
+        self.try_spec(reduced);
         if is_explicit(&self.best) {
             return;
         }
@@ -90,11 +90,11 @@ impl<F: FamilyLab> Search<'_, F> {
 
     fn leave_out_with_random_choices(&mut self) {
         self.with_random_choices(|search| {
-            let before = search.size.bulk();
+            let before = search.size.leading_parts();
             search.fewer_nodes();
             search.fewer_lines();
             search.shorten_times();
-            search.size.bulk() < before
+            search.size.leading_parts() < before
         });
     }
 

@@ -93,7 +93,7 @@ pub(super) fn failure<F: FamilyLab>(
 
 impl Failure {
     /// Whether this direction had an effect.
-    pub(super) fn used(&self, direction: &Direction) -> bool {
+    pub(super) fn has_used(&self, direction: &Direction) -> bool {
         self.counts.contains(direction)
     }
 

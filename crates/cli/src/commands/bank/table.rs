@@ -1,7 +1,7 @@
 //! Text report of `quorate bank`.
 
 use super::{BankReport, Outcome, Row};
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::paint;
 use crate::report::{count, grouped};
 use quorate_core::Time;
@@ -100,7 +100,7 @@ fn write_closing(report: &BankReport<'_>, out: &mut impl Write) -> io::Result<()
         writeln!(out)?;
     }
     if let Some(path) = &report.args.trace {
-        writeln!(out, "  {}", paint::dim(&format!("journal: {}", name(path))))?;
+        writeln!(out, "  {}", paint::dim(&format!("journal: {}", display_path(path))))?;
     }
     for picture in report.pictures {
         writeln!(out, "  {}", paint::dim(&picture.line()))?;

@@ -3,7 +3,7 @@
 use super::{DEFAULT_JOURNAL, Written, main_pass, phase_name, rate};
 use crate::args::{CheckArgs, PictureArgs};
 use crate::memory::Memory;
-use crate::output::{name, output};
+use crate::output::{display_path, output};
 use crate::paint;
 use crate::picture::{self, Picture};
 use crate::report::{count, grouped, property, steps};
@@ -34,7 +34,7 @@ pub(super) fn print<F: CheckedFamily>(
         counterexample(spec, run, verdict, example, &mut out)?;
         writeln!(out)?;
         if let Some(Written { path, lines }) = written {
-            writeln!(out, "journal: {} ({lines} lines)", name(path))?;
+            writeln!(out, "journal: {} ({lines} lines)", display_path(path))?;
         }
         for picture in pictures {
             writeln!(out, "{}", picture.line())?;
@@ -87,7 +87,7 @@ pub(super) fn note_nothing_to_draw<F: CheckedFamily>(
     run: &CheckRun<F>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    if args.is_wanted() && !run.findings.is_broken() {
+    if args.is_wanted() && !run.findings.has_violation() {
         writeln!(out, "\nno property fails, so no picture was drawn and existing files are unchanged")?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Opens the data folder of a node and recovers its durable state.
 
-use crate::output::name;
+use crate::output::display_path;
 use anyhow::{Context, bail};
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Counted, Disk, StartState};
@@ -10,35 +10,36 @@ use quorate_store::{
 };
 use std::path::Path;
 
-/// Durable state of the algorithm with the number of writes.
+/// Durable state of the algorithm, and the number of writes to it so far.
 type CountedState = Counted<AnyDurable>;
 
 /// Maximum number of writes queued for the disk.
-const CAPACITY: usize = 1 << 16;
+const MAX_QUEUED_WRITES: usize = 1 << 16;
 
-/// The state with which a node starts.
-pub(super) struct Opened {
+/// The recovered state of a node, and the disk for its further writes.
+pub(super) struct OpenedDisk {
     pub(super) start_state: StartState<AnyDurable>,
     pub(super) disk: Disk<CountedState>,
+    /// Number of writes before this start.
     pub(super) writes: u64,
 }
 
-impl Opened {
+impl OpenedDisk {
     pub(super) fn without_disk(incarnation: Incarnation) -> Self {
         let start_state = StartState { durable: AnyDurable::default(), incarnation, is_blank: false };
         Self { start_state, disk: Disk::None, writes: 0 }
     }
 }
 
-/// Action on the data folder before it is opened.
+/// How to prepare the data folder before it is opened.
 #[derive(Clone, Copy)]
 pub(super) enum FolderAction {
-    /// None: the folder exists.
-    Existing,
-    /// Create it, for the first start of a node.
-    New,
-    /// Create it again, for a node that lost it.
-    Lost,
+    /// Do nothing: the folder exists.
+    UseExisting,
+    /// Create the folder, for the first start of a node.
+    CreateNew,
+    /// Create an empty folder for a node that lost its data, and keep what is left of the old one.
+    ReplaceLost,
 }
 
 pub(super) fn open(
@@ -48,13 +49,15 @@ pub(super) fn open(
     node: NodeId,
     codec: AnyCodec,
     report: impl FnMut(Report) + Send + 'static,
-) -> anyhow::Result<Opened> {
+) -> anyhow::Result<OpenedDisk> {
     let owner = Owner { cluster, node };
     match action {
-        FolderAction::Existing => {}
-        FolderAction::New => found_cluster::<CountedState>(folder, owner)?,
-        FolderAction::Lost => match reseed::<CountedState>(folder, owner) {
-            Ok(aside) => tracing::info!("The previous content of the data folder is now in {}.", name(&aside)),
+        FolderAction::UseExisting => {}
+        FolderAction::CreateNew => found_cluster::<CountedState>(folder, owner)?,
+        FolderAction::ReplaceLost => match reseed::<CountedState>(folder, owner) {
+            Ok(old_log) => {
+                tracing::info!("Moved the previous content of the data folder to {}.", display_path(&old_log))
+            }
             Err(StoreError::NotFound { .. }) => join::<CountedState>(folder, owner)?,
             Err(error) => return Err(error.into()),
         },
@@ -63,7 +66,7 @@ pub(super) fn open(
         Err(StoreError::NotFound { .. }) => bail!(
             "There is no data folder at {}. For the first start of this node, create it with --new. If the folder was \
              lost, use --data-was-lost: the node has then forgotten its promises, and the group must admit it again.",
-            name(folder)
+            display_path(folder)
         ),
         opened => opened?,
     };
@@ -76,10 +79,10 @@ pub(super) fn open(
     }
     let writes = state.count();
     let durable =
-        codec.unseal(state.into_inner()).with_context(|| format!("Invalid data folder {}", folder.display()))?;
-    // The folder replaces a lost one, and nothing has been written to it yet.
+        codec.unseal(state.into_inner()).with_context(|| format!("Invalid data folder {}", display_path(folder)))?;
+    // The node is blank if its folder replaces a lost one and nothing has been written to it yet.
     let is_blank = writes == 0 && store.identity().origin != Origin::Founded;
     let start_state = StartState { durable, incarnation: recovery.incarnation, is_blank };
-    let disk_writer = DiskWriter::start(store, CAPACITY, RetryDelays::default(), report)?;
-    Ok(Opened { start_state, disk: Disk::Writer(disk_writer), writes })
+    let disk_writer = DiskWriter::start(store, MAX_QUEUED_WRITES, RetryDelays::default(), report)?;
+    Ok(OpenedDisk { start_state, disk: Disk::Writer(disk_writer), writes })
 }

@@ -239,7 +239,7 @@ fn late_messages_of_an_older_view_change_nothing() {
     let mut world = founded::<Fifo>(&group(3));
     world.send(process(3));
     world.deliver((process(3), process(1)));
-    world.dead.insert(process(3));
+    world.crashed.insert(process(3));
     // The message of 3 to 2 is still in flight when the next view begins.
     world.decide_view(&[], &[]);
     world.deliver_view(process(1), false);

@@ -1,4 +1,4 @@
-//! Every faulty variant is caught by the property checks.
+//! The property checks find the bug of every fixture.
 
 use super::properties::check;
 use super::random_faults::{FAULT_BUDGETS, run_seed};
@@ -8,32 +8,34 @@ use crate::fixtures::multicast::{
     SequencerHasty, UNIFORM_HASTY, hasty_uniform, unrelayed,
 };
 use crate::multicast::support::{delivered_by, group, run_script};
-use crate::multicast::{Begin, Delivery, Facts, Fifo, Ordering, Plan, Unordered};
+use crate::multicast::{Delivery, Facts, Fifo, MakeOrdering, Ordering, Plan, Unordered};
 use crate::testing::ScriptGroup;
 use std::string::String;
 
-/// Returns the violation that the first failing seed found.
-fn finding(begin: Begin, facts: &Facts) -> String {
-    let found = (0..200).find_map(|seed| run_seed(begin, &group(3), facts, &FAULT_BUDGETS[1], seed).err());
+/// Tries seeds until one violates a property, and returns a description of the violation.
+fn find_violation(make_ordering: MakeOrdering, facts: &Facts) -> String {
+    let found = (0..200).find_map(|seed| run_seed(make_ordering, &group(3), facts, &FAULT_BUDGETS[1], seed).err());
     found.unwrap_or_else(|| panic!("no seed finds the bug of {}", facts.profile.name))
 }
 
 #[test]
 fn a_sender_that_does_not_deliver_its_own_messages_is_found() {
-    let finding = finding(BasicDeaf::boxed, &BASIC_DEAF);
-    assert!(finding.contains("never delivered it") || finding.contains("have arrived"), "{finding}");
+    let violation = find_violation(BasicDeaf::boxed, &BASIC_DEAF);
+    assert!(violation.contains("never delivered it") || violation.contains("have arrived"), "{violation}");
 }
 
 #[test]
-fn a_reply_delivered_before_its_original_is_found() {
-    let finding = finding(CausalBlind::boxed, &CAUSAL_BLIND);
-    assert!(finding.contains("without"), "{finding}");
+fn a_reply_delivered_before_the_message_it_answers_is_found() {
+    let violation = find_violation(CausalBlind::boxed, &CAUSAL_BLIND);
+    assert!(violation.contains("without"), "{violation}");
 }
 
 #[test]
-fn different_orders_are_found() {
-    for finding in [finding(SequencerHasty::boxed, &SEQUENCER_HASTY), finding(IsisHasty::boxed, &ISIS_HASTY)] {
-        assert!(finding.contains("in view"), "{finding}");
+fn members_that_deliver_in_different_orders_are_found() {
+    for violation in
+        [find_violation(SequencerHasty::boxed, &SEQUENCER_HASTY), find_violation(IsisHasty::boxed, &ISIS_HASTY)]
+    {
+        assert!(violation.contains("in view"), "{violation}");
     }
 }
 
@@ -67,16 +69,21 @@ fn without_relaying_a_sender_that_crashes_leaves_members_that_disagree() {
 
 #[test]
 fn uniform_delivery_that_does_not_wait_is_found() {
-    let right = Plan { delivery: Delivery::Uniform, ..group(3) };
-    let wrong = Plan { delivery: Delivery::Prompt, ..right.clone() };
+    let uniform = Plan { delivery: Delivery::Uniform, ..group(3) };
+    let prompt = Plan { delivery: Delivery::Prompt, ..uniform.clone() };
     let found = (0..200).find_map(|seed| {
-        let mut world = World::new(wrong.clone(), seed, Fifo::boxed);
+        let mut world = World::new(prompt.clone(), seed, Fifo::boxed);
         world.run_faults(&FAULT_BUDGETS[0]);
         world.finish();
-        check(&world, &Plan { window: wrong.window, ..right.clone() }, UNIFORM_HASTY.order).err()
+        check(&world, &Plan { window: prompt.window, ..uniform.clone() }, UNIFORM_HASTY.order).err()
     });
-    assert!(found.is_some_and(|finding| finding.contains("did not") || finding.contains("have arrived")));
-    let mut script_group = ScriptGroup::new(3, |me, _| hasty_uniform::<()>(me, &right));
+    assert!(found.is_some_and(|violation| violation.contains("did not") || violation.contains("have arrived")));
+    let mut script_group = ScriptGroup::new(3, |me, _| hasty_uniform::<()>(me, &uniform));
     script_group.run("1 send");
-    assert_eq!(delivered_by(&script_group.trace, 1), ["1#1"], "no other member holds it yet: {}", script_group.trace);
+    assert_eq!(
+        delivered_by(&script_group.trace, 1),
+        ["1#1"],
+        "a hasty member delivers before other members have received the message: {}",
+        script_group.trace
+    );
 }

@@ -4,12 +4,12 @@ use crate::multicast::isis::{Priorities, Priority, PriorityState, Vote};
 use crate::multicast::sequencer::Positions;
 use crate::multicast::support::{RecordingSink, group, id, node, queue, survey, without_causes};
 use crate::multicast::{
-    AnyOrdering, Begin, Causal, Causes, Fifo, Isis, OrderMessage, OrderReport, Ordering, Payload, Position, Sequencer,
-    Unordered,
+    AnyOrdering, Causal, Causes, Fifo, Isis, MakeOrdering, OrderMessage, OrderReport, Ordering, Payload, Position,
+    Sequencer, Unordered,
 };
 
-fn begun(begin: Begin) -> AnyOrdering {
-    begin(&group(3), node(3), &group(3).members)
+fn begun(make_ordering: MakeOrdering) -> AnyOrdering {
+    make_ordering(&group(3), node(3), &group(3).members)
 }
 
 #[test]
@@ -18,15 +18,15 @@ fn messages_of_another_ordering_change_nothing() {
     let priority = Priority { number: 9, proposer: node(1) };
     let position = OrderMessage::Position(Position { number: 1, id: first });
     let votes = [Vote::Proposal { id: first, number: 9 }, Vote::Agreed { id: first, priority }].map(OrderMessage::Vote);
-    let orders: [(Begin, &[OrderMessage]); 5] = [
+    let orders: [(MakeOrdering, &[OrderMessage]); 5] = [
         (Unordered::boxed, &[position, votes[0], votes[1]]),
         (Fifo::boxed, &[position, votes[0], votes[1]]),
         (Causal::boxed, &[position, votes[0], votes[1]]),
         (Sequencer::<Fifo>::boxed, &votes),
         (Isis::<Fifo>::boxed, &[position]),
     ];
-    for (begin, foreign) in orders {
-        let (mut order, mut queue, mut sink) = (begun(begin), queue(3), RecordingSink::new());
+    for (make_ordering, foreign) in orders {
+        let (mut order, mut queue, mut sink) = (begun(make_ordering), queue(3), RecordingSink::new());
         for id in [first, second] {
             queue.receive(id, Causes([id.number, 0, 0].into()), Payload::from("x"));
             order.received(id, &queue, &mut sink);
@@ -44,7 +44,7 @@ fn reports_of_another_ordering_do_not_change_the_settled_order() {
     let agreed = PriorityState::Agreed(Priority { number: 1, proposer: node(1) });
     let positions = OrderReport::Positions(Positions { positions: [(1, id(2, 1))].into(), delivered: 0, inner: () });
     let priorities = OrderReport::Priorities(Priorities { states: [(id(2, 1), agreed)].into(), inner: () });
-    let orders: [(Begin, &OrderReport); 4] = [
+    let orders: [(MakeOrdering, &OrderReport); 4] = [
         (Unordered::boxed, &positions),
         (Fifo::boxed, &priorities),
         (Sequencer::<Unordered>::boxed, &priorities),

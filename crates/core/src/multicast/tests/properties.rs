@@ -1,4 +1,4 @@
-//! The properties that the events of all members must satisfy, whatever happened.
+//! The properties that the events of all members must satisfy in every run.
 
 use super::simulation::{Process, World};
 use crate::group::Epoch;
@@ -8,12 +8,16 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
+/// The part of a process's events that belongs to one view.
 #[derive(Debug, Default)]
 struct Segment {
     process: Option<Process>,
+    /// Digest of the group state at the beginning of the view.
     state: u64,
     delivered: Vec<MessageId>,
+    /// Whether the process also began the next view.
     survived: bool,
+    /// Whether this is the last view of the run, and the process is a member at the end.
     stayed: bool,
 }
 
@@ -21,13 +25,13 @@ struct Segment {
 pub(super) fn check(world: &World, plan: &Plan, guarantee: OrderGuarantee) -> Result<(), String> {
     let members = world.members();
     for (process, log) in &world.logs {
-        let is_last = members.contains(process);
+        let is_member = members.contains(process);
         once_each(*process, log)?;
         deliveries_match_sends(world, *process, log)?;
         if guarantee.fifo {
             fifo(*process, log)?;
         }
-        if is_last {
+        if is_member {
             answered(*process, log)?;
         }
     }
@@ -64,7 +68,7 @@ fn deliveries_match_sends(world: &World, process: Process, log: &[Event]) -> Res
             }
         }
     }
-    let since = log.iter().rposition(|event| matches!(event, Event::Out { .. })).map_or(0, |place| place + 1);
+    let since = log.iter().rposition(|event| matches!(event, Event::Out { .. })).map_or(0, |index| index + 1);
     let delivered_ids: BTreeSet<_> = delivered(log).collect();
     for event in &log[since..] {
         if let Event::Sent { id } = event
@@ -100,8 +104,8 @@ fn fifo(process: Process, log: &[Event]) -> Result<(), String> {
 fn answered(process: Process, log: &[Event]) -> Result<(), String> {
     let wait = log.iter().rposition(|event| matches!(event, Event::Wait { .. }));
     let ready = log.iter().rposition(|event| matches!(event, Event::Ready { .. } | Event::View { .. }));
-    let gone = log.iter().rposition(|event| matches!(event, Event::Left { .. } | Event::Out { .. }));
-    if wait > ready && gone <= ready { Err(format!("{process:?} waits forever")) } else { Ok(()) }
+    let departed = log.iter().rposition(|event| matches!(event, Event::Left { .. } | Event::Out { .. }));
+    if wait > ready && departed <= ready { Err(format!("{process:?} waits forever")) } else { Ok(()) }
 }
 
 /// A message is delivered after all messages that its sender had delivered before sending it.
@@ -203,7 +207,7 @@ fn same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee
         let set = |segment: &Segment| segment.delivered.iter().copied().collect::<BTreeSet<_>>();
         let is_same = if guarantee.total { segment.delivered == other.delivered } else { set(segment) == set(other) };
         if !is_same {
-            return Err(format!("in view {epoch} {segment:?} and {other:?}"));
+            return Err(format!("in view {epoch}, {segment:?} and {other:?} delivered different messages or orders"));
         }
     }
     Ok(())
@@ -214,13 +218,13 @@ fn same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee
 fn uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
     for segment in segments {
         for other in segments.iter().filter(|other| other.survived || other.stayed) {
-            let is_in = if guarantee.total {
+            let has_all = if guarantee.total {
                 other.delivered.starts_with(&segment.delivered)
             } else {
                 segment.delivered.iter().all(|id| other.delivered.contains(id))
             };
-            if !is_in {
-                return Err(format!("in view {epoch} what {segment:?} delivered {other:?} did not"));
+            if !has_all {
+                return Err(format!("in view {epoch}, {other:?} did not deliver all messages of {segment:?}"));
             }
         }
     }
@@ -231,17 +235,17 @@ fn uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Res
 fn memory(world: &World, plan: &Plan) -> Result<(), String> {
     let window = usize::try_from(plan.window.messages).unwrap_or(usize::MAX);
     // One window of each member's messages, in the view that ends and in the one that begins.
-    let most = 2 * 7 * window;
-    if world.most_kept > most {
-        return Err(format!("a member keeps {} messages, more than {most}", world.most_kept));
+    let limit = 2 * 7 * window;
+    if world.max_kept > limit {
+        return Err(format!("a member keeps {} messages; the limit is {limit}", world.max_kept));
     }
-    let unsaid = match plan.delivery {
+    let unreported = match plan.delivery {
         Delivery::Prompt => window.div_ceil(2).max(1) - 1,
         Delivery::Uniform => 0,
     };
     for process in world.members() {
         let kept = world.nodes[&process].inner().kept();
-        if kept > unsaid * world.group().len() {
+        if kept > unreported * world.group().len() {
             return Err(format!("{process:?} keeps {kept} messages after all messages have arrived"));
         }
         if world.nodes[&process].inner().waiting() > 0 {

@@ -1,12 +1,12 @@
 //! A simulated group: FIFO links, nodes that crash at any time, and a service that decides views.
 //!
-//! A seed determines what happens next. After the faults, all crashed nodes are removed, all
-//! messages arrive, and [`properties`](super::properties) checks the events that each member
-//! reported.
+//! The seed determines every random choice. After the faults, the service removes all crashed
+//! nodes, all messages arrive, and [`properties`](super::properties) checks the events that each
+//! member emitted.
 
 use crate::effects::{Effect, Effects};
 use crate::group::{Epoch, Group};
-use crate::multicast::{Begin, Board, Command, Event, Member, Payload, Plan};
+use crate::multicast::{Board, Command, Event, MakeOrdering, Member, Payload, Plan};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
@@ -18,10 +18,12 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
+/// One incarnation of a node.
 pub(in crate::multicast) type Process = (NodeId, Incarnation);
 
 type Node = Viewed<Member<Board>>;
 
+/// How many random steps a run takes, and the maximum number of each kind of fault in them.
 #[derive(Clone, Debug)]
 pub(in crate::multicast) struct FaultBudget {
     pub(in crate::multicast) steps: usize,
@@ -29,28 +31,33 @@ pub(in crate::multicast) struct FaultBudget {
     pub(in crate::multicast) joins: usize,
     pub(in crate::multicast) leaves: usize,
     pub(in crate::multicast) evictions: usize,
-    /// Views that change nothing, as after a change that was reverted.
-    pub(in crate::multicast) views: usize,
+    /// New views with the same members, as after a change that was reverted.
+    pub(in crate::multicast) unchanged_views: usize,
 }
 
 pub(in crate::multicast) struct World {
     plan: Arc<Plan>,
-    begin: Begin,
+    make_ordering: MakeOrdering,
     pub(in crate::multicast) nodes: BTreeMap<Process, Node>,
+    /// The events that each process emitted.
     pub(in crate::multicast) logs: BTreeMap<Process, Vec<Event>>,
-    pub(in crate::multicast) dead: BTreeSet<Process>,
+    pub(in crate::multicast) crashed: BTreeSet<Process>,
     links: BTreeMap<(Process, Process), VecDeque<<Node as Protocol>::Message>>,
-    /// The latest view that was decided, and the views that each node has still to receive.
+    /// The latest view.
     pub(in crate::multicast) view: View,
+    /// The views that each process has yet to receive.
     pending_views: BTreeMap<Process, VecDeque<View>>,
+    /// Number of messages sent, which makes each payload unique.
     sent: u64,
     rng: Rng,
-    pub(in crate::multicast) most_kept: usize,
+    /// Maximum number of messages that one member kept at any time.
+    pub(in crate::multicast) max_kept: usize,
 }
 
 pub(in crate::multicast) struct Rng(u64);
 
 impl Rng {
+    /// Returns a number from 0 to `bound` - 1.
     pub(in crate::multicast) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -64,43 +71,44 @@ impl Rng {
 }
 
 impl World {
-    /// Creates a group of founders. Founders start at once, each with the founding view still to
-    /// receive.
-    pub(in crate::multicast) fn new(plan: Plan, seed: u64, begin: Begin) -> Self {
+    /// Creates a group and starts its founders. The founding view is still pending for each of
+    /// them.
+    pub(in crate::multicast) fn new(plan: Plan, seed: u64, make_ordering: MakeOrdering) -> Self {
         let founders = plan.members.clone();
         let plan = Arc::new(plan);
         let mut world = Self {
             plan,
-            begin,
+            make_ordering,
             nodes: BTreeMap::new(),
             logs: BTreeMap::new(),
-            dead: BTreeSet::new(),
+            crashed: BTreeSet::new(),
             links: BTreeMap::new(),
             view: View::founding(founders.clone()),
             pending_views: BTreeMap::new(),
             sent: 0,
             rng: Rng(seed),
-            most_kept: 0,
+            max_kept: 0,
         };
         for node in founders.iter() {
-            world.boot((node, Incarnation::FIRST));
+            world.start((node, Incarnation::FIRST));
             world.pending_views.insert((node, Incarnation::FIRST), VecDeque::from([world.view.clone()]));
         }
         world
     }
 
-    fn boot(&mut self, process: Process) {
-        let member = Member::new(process.0, Arc::clone(&self.plan), self.begin);
+    fn start(&mut self, process: Process) {
+        let member = Member::new(process.0, Arc::clone(&self.plan), self.make_ordering);
         self.nodes.insert(process, Viewed::new(process.0, member));
         self.logs.insert(process, Vec::new());
         self.input(process, Input::Start { durable: (), incarnation: process.1 });
     }
 
+    /// Lets a process consume an input, and carries out the effects.
     pub(in crate::multicast) fn input(&mut self, process: Process, input: Input<Node>) {
         let Some(node) = self.nodes.get_mut(&process) else { return };
         let mut effects = Vec::new();
         node.step(Time::ZERO, input, &mut Effects::new(&mut effects));
-        self.most_kept = self.most_kept.max(node.inner().kept());
+        self.max_kept = self.max_kept.max(node.inner().kept());
         for effect in effects {
             match effect {
                 Effect::Send { to, message, .. } => self.enqueue(process, to, message),
@@ -114,24 +122,26 @@ impl World {
     }
 
     fn enqueue(&mut self, from: Process, to: NodeId, message: <Node as Protocol>::Message) {
-        assert_ne!(from.0, to, "a node sends no message to itself");
-        // A link leads to the incarnation of the node that is up now.
+        assert_ne!(from.0, to, "a node must not send a message to itself");
+        // A message goes to the latest incarnation of its receiver.
         if let Some(to) = self.nodes.keys().copied().filter(|(node, _)| *node == to).max() {
             self.links.entry((from, to)).or_default().push_back(message);
         }
     }
 
+    /// Returns the processes that have not crashed.
     pub(in crate::multicast) fn up(&self) -> Vec<Process> {
-        self.nodes.keys().copied().filter(|process| !self.dead.contains(process)).collect()
+        self.nodes.keys().copied().filter(|process| !self.crashed.contains(process)).collect()
     }
 
+    /// Whether a process is in the latest view.
     fn is_member(&self, process: Process) -> bool {
         self.view.stay(process.0).is_some_and(|stay| stay.incarnation == process.1)
     }
 
-    /// The links with messages to a node that is up.
-    fn busy(&self) -> Vec<(Process, Process)> {
-        let links = self.links.iter().filter(|((_, to), link)| !link.is_empty() && !self.dead.contains(to));
+    /// Returns the links with messages to a process that has not crashed.
+    fn links_with_messages(&self) -> Vec<(Process, Process)> {
+        let links = self.links.iter().filter(|((_, to), link)| !link.is_empty() && !self.crashed.contains(to));
         links.map(|(ends, _)| *ends).collect()
     }
 
@@ -141,20 +151,21 @@ impl World {
         }
     }
 
-    /// Delivers the next view to a node, and sometimes the latest one, skipping those in between.
+    /// Delivers the next view to a node, or sometimes the latest one without those in between.
     fn deliver_next_view(&mut self, process: Process) {
-        let skips = self.rng.below(4) == 0;
-        self.deliver_view(process, skips);
+        let skips_views = self.rng.below(4) == 0;
+        self.deliver_view(process, skips_views);
     }
 
-    /// Delivers the next view to a node, or the latest one if `skips`.
-    pub(in crate::multicast) fn deliver_view(&mut self, process: Process, skips: bool) {
+    /// Delivers the next view to a node, or the latest one if `skips_views`. If the node is a
+    /// member, it gets a lease as well.
+    pub(in crate::multicast) fn deliver_view(&mut self, process: Process, skips_views: bool) {
         let Some(pending_views) = self.pending_views.get_mut(&process) else { return };
         let Some(first) = pending_views.pop_front() else { return };
-        let view = if skips { pending_views.drain(..).next_back().unwrap_or(first) } else { first };
-        let is_in = view.stay(process.0).is_some_and(|stay| stay.incarnation == process.1);
+        let view = if skips_views { pending_views.drain(..).next_back().unwrap_or(first) } else { first };
+        let is_member = view.stay(process.0).is_some_and(|stay| stay.incarnation == process.1);
         self.input(process, Input::View(view));
-        if is_in {
+        if is_member {
             self.input(process, Input::Lease(Time::from_nanos(1 << 40)));
         }
     }
@@ -165,9 +176,10 @@ impl World {
         self.input(process, Input::Command(Command::send(Payload::from(text))));
     }
 
-    /// On each link, a random suffix of the messages that it sent is lost.
+    /// Crashes a process. Each of its links loses a random number of the messages that were sent
+    /// last.
     pub(in crate::multicast) fn crash(&mut self, process: Process) {
-        self.dead.insert(process);
+        self.crashed.insert(process);
         self.pending_views.remove(&process);
         for ((from, _), link) in &mut self.links {
             if *from == process {
@@ -176,24 +188,24 @@ impl World {
         }
     }
 
-    /// Crashes the node, and loses all messages that it sent.
+    /// Crashes a process. All of its messages that have not arrived are lost.
     pub(in crate::multicast) fn crash_losing_all(&mut self, process: Process) {
         self.crash(process);
         self.links.retain(|(from, _), _| *from != process);
     }
 
-    /// Adds a new node with the next view.
+    /// Starts a process and adds it to the next view.
     pub(in crate::multicast) fn join(&mut self, process: Process) {
-        self.boot(process);
+        self.start(process);
         self.decide_view(&[process], &[]);
     }
 
-    /// Decides the next view: removes crashed nodes, and applies these joins and leaves.
+    /// Decides the next view, which removes crashed members, adds `joins` and removes `leaves`.
     pub(in crate::multicast) fn decide_view(&mut self, joins: &[Process], leaves: &[Process]) {
         let epoch = Epoch(self.view.epoch().0 + 1);
-        let gone = |process: &Process| self.dead.contains(process) || leaves.contains(process);
+        let is_removed = |process: &Process| self.crashed.contains(process) || leaves.contains(process);
         let stays = self.view.stays();
-        let stays = stays.filter(|(node, stay)| !gone(&(*node, stay.incarnation)));
+        let stays = stays.filter(|(node, stay)| !is_removed(&(*node, stay.incarnation)));
         let mut stays: Vec<_> = stays.collect();
         stays.extend(joins.iter().map(|process| (process.0, Stay { incarnation: process.1, since: epoch })));
         self.view = View::new(epoch, stays);
@@ -202,16 +214,18 @@ impl World {
         }
     }
 
-    fn rejoins(&mut self) -> Vec<Process> {
-        let waiting: Vec<_> = self.up().into_iter().filter(|process| !self.is_member(*process)).collect();
+    /// Returns the running processes that are in no view and have not left: new and evicted ones.
+    fn joinable(&mut self) -> Vec<Process> {
+        let outside: Vec<_> = self.up().into_iter().filter(|process| !self.is_member(*process)).collect();
         let has_left = |process: &Process| {
-            self.logs.get(process).is_some_and(|log| log.iter().any(|e| matches!(e, Event::Left { .. })))
+            self.logs.get(process).is_some_and(|log| log.iter().any(|event| matches!(event, Event::Left { .. })))
         };
-        waiting.into_iter().filter(|process| !has_left(process)).collect()
+        outside.into_iter().filter(|process| !has_left(process)).collect()
     }
 
+    /// Takes random steps: sends, deliveries, and the faults that `budget` allows.
     pub(in crate::multicast) fn run_faults(&mut self, budget: &FaultBudget) {
-        let mut left = budget.clone();
+        let mut remaining = budget.clone();
         for _ in 0..budget.steps {
             let up = self.up();
             match self.rng.below(40) {
@@ -225,45 +239,45 @@ impl World {
                         self.deliver_next_view(process);
                     }
                 }
-                11 if left.crashes > 0 && up.len() > 1 => {
-                    left.crashes -= 1;
+                11 if remaining.crashes > 0 && up.len() > 1 => {
+                    remaining.crashes -= 1;
                     if let Some(process) = self.rng.pick(&up) {
                         self.crash(process);
                     }
                 }
-                12 | 13 if self.view.stays().any(|(node, stay)| self.dead.contains(&(node, stay.incarnation))) => {
-                    let joins = if self.rng.below(2) == 0 { self.rejoins() } else { Vec::new() };
+                12 | 13 if self.view.stays().any(|(node, stay)| self.crashed.contains(&(node, stay.incarnation))) => {
+                    let joins = if self.rng.below(2) == 0 { self.joinable() } else { Vec::new() };
                     self.decide_view(&joins, &[]);
                 }
-                14 if left.joins > 0 => {
-                    left.joins -= 1;
+                14 if remaining.joins > 0 => {
+                    remaining.joins -= 1;
                     self.start_joiner();
-                    let joins = self.rejoins();
+                    let joins = self.joinable();
                     if !joins.is_empty() {
                         self.decide_view(&joins, &[]);
                     }
                 }
-                15 if left.leaves > 0 && up.len() > 2 => {
-                    left.leaves -= 1;
+                15 if remaining.leaves > 0 && up.len() > 2 => {
+                    remaining.leaves -= 1;
                     if let Some(process) = self.rng.pick(&up) {
                         self.input(process, Input::Command(Command::leave()));
                     }
                 }
                 16 => self.remove_departed(),
-                18 | 19 if left.views > 0 => {
-                    left.views -= 1;
+                18 | 19 if remaining.unchanged_views > 0 => {
+                    remaining.unchanged_views -= 1;
                     self.decide_view(&[], &[]);
                 }
-                17 if left.evictions > 0 && up.len() > 2 => {
-                    left.evictions -= 1;
+                17 if remaining.evictions > 0 && up.len() > 2 => {
+                    remaining.evictions -= 1;
                     if let Some(process) = self.rng.pick(&up).filter(|process| self.is_member(*process)) {
                         self.input(process, Input::Lease(Time::from_nanos(-1)));
                         self.decide_view(&[], &[process]);
                     }
                 }
                 _ => {
-                    let busy = self.busy();
-                    if let Some(ends) = self.rng.pick(&busy) {
+                    let links = self.links_with_messages();
+                    if let Some(ends) = self.rng.pick(&links) {
                         self.deliver(ends);
                     }
                 }
@@ -271,14 +285,16 @@ impl World {
         }
     }
 
+    /// Restarts a random crashed node, unless the view still contains it. Starts a new node if
+    /// there is none to restart.
     fn start_joiner(&mut self) {
-        let dead: Vec<_> = self
-            .dead
+        let not_restarted: Vec<_> = self
+            .crashed
             .iter()
             .copied()
             .filter(|process| !self.nodes.contains_key(&(process.0, process.1.next())))
             .collect();
-        let process = match self.rng.pick(&dead) {
+        let process = match self.rng.pick(&not_restarted) {
             Some((node, incarnation)) if !self.is_member((node, incarnation)) => (node, incarnation.next()),
             Some(_) => return,
             None => {
@@ -289,20 +305,20 @@ impl World {
                 (NodeId::from_index(next), Incarnation::FIRST)
             }
         };
-        self.boot(process);
+        self.start(process);
     }
 
+    /// Decides a view without the members that have left.
     fn remove_departed(&mut self) {
         let has_left = |log: &Vec<Event>| log.iter().any(|event| matches!(event, Event::Left { .. }));
-        let left = self.logs.iter().filter(|(process, log)| self.is_member(**process) && has_left(log));
-        let left: Vec<_> = left.map(|(process, _)| *process).collect();
-        if !left.is_empty() {
-            self.decide_view(&[], &left);
+        let departed = self.logs.iter().filter(|(process, log)| self.is_member(**process) && has_left(log));
+        let departed: Vec<_> = departed.map(|(process, _)| *process).collect();
+        if !departed.is_empty() {
+            self.decide_view(&[], &departed);
         }
     }
 
-    /// Ends all faults: delivers everything, and lets each member of the last view send a last
-    /// message.
+    /// Removes crashed members, delivers everything, and lets each member send one more message.
     pub(in crate::multicast) fn finish(&mut self) {
         self.decide_view(&[], &[]);
         self.deliver_all();
@@ -317,25 +333,25 @@ impl World {
                 return;
             }
         }
-        panic!("messages circulate forever");
+        panic!("the members still send messages after 1,000,000 deliveries");
     }
 
     /// Delivers one message or view; returns false if there is none.
     pub(in crate::multicast) fn step(&mut self) -> bool {
-        let informed: Vec<_> = self
+        let view_receivers: Vec<_> = self
             .pending_views
             .iter()
             .filter(|(_, pending_views)| !pending_views.is_empty())
             .map(|(process, _)| *process)
             .collect();
-        let busy = self.busy();
-        let choice = self.rng.below(informed.len() + busy.len());
-        if let Some(process) = informed.get(choice) {
+        let links = self.links_with_messages();
+        let choice = self.rng.below(view_receivers.len() + links.len());
+        if let Some(process) = view_receivers.get(choice) {
             self.deliver_next_view(*process);
-        } else if let Some(ends) = choice.checked_sub(informed.len()).and_then(|place| busy.get(place)) {
+        } else if let Some(ends) = choice.checked_sub(view_receivers.len()).and_then(|index| links.get(index)) {
             self.deliver(*ends);
         }
-        !informed.is_empty() || !busy.is_empty()
+        !view_receivers.is_empty() || !links.is_empty()
     }
 
     /// Returns the members of the last view.
@@ -343,10 +359,11 @@ impl World {
         self.view.stays().map(|(node, stay)| (node, stay.incarnation)).collect()
     }
 
+    /// Returns the events of each process and the last view, for messages of failing tests.
     pub(in crate::multicast) fn history(&self) -> String {
         let mut history = String::new();
         for (process, log) in &self.logs {
-            let fate = if self.dead.contains(process) { " (dead)" } else { "" };
+            let fate = if self.crashed.contains(process) { " (crashed)" } else { "" };
             history += &format!("{} process {:?}{fate}\n", process.0, process.1);
             for event in log {
                 history += &format!("    {event}\n");

@@ -7,7 +7,7 @@ use crate::node::NodeId;
 impl ViewTransition for Maekawa {
     fn client_state(&self) -> ClientState {
         self.phase.client_state_with(|Waiting { stamp, patience, .. }| ClientState::Waiting {
-            asked: stamp.clock,
+            requested_at: stamp.clock,
             patience: *patience,
             access: Access::Exclusive,
         })

@@ -1,4 +1,5 @@
-//! Tests of combining reports, and of every algorithm beginning with the result.
+//! Tests that reports are combined correctly, and that every algorithm begins a view with the
+//! combined state.
 
 use super::{ClientState, Report, ViewStart, ViewTransition};
 use crate::effects::Effect;
@@ -14,16 +15,16 @@ use crate::view::{Stay, View};
 use crate::wrap::InViews;
 
 fn node(number: u32) -> NodeId {
-    NodeId::new(number).expect("a node's number")
+    NodeId::new(number).expect("nodes are numbered from 1")
 }
 
-fn report(standing: ClientState, clock: u64, counter: u64) -> Report {
+fn report(client_state: ClientState, clock: u64, counter: u64) -> Report {
     let fence = Fence { epoch: Epoch(3), counter };
-    Report { standing, floor: Floor { clock: Clock(clock), fence }, queue: Vec::new() }
+    Report { client_state, floor: Floor { clock: Clock(clock), fence }, queue: Vec::new() }
 }
 
-const fn waiting(asked: u64) -> ClientState {
-    ClientState::Waiting { asked: Clock(asked), patience: Patience::Wait, access: Access::Exclusive }
+const fn waiting(requested_at: u64) -> ClientState {
+    ClientState::Waiting { requested_at: Clock(requested_at), patience: Patience::Wait, access: Access::Exclusive }
 }
 
 /// View 4 of the nodes 1 to 3, all of which were members before.
@@ -42,7 +43,8 @@ fn reports() -> BTreeMap<NodeId, Report> {
     ])
 }
 
-fn order(start: &ViewStart) -> Vec<(u32, Clock)> {
+/// The waiting nodes in the order of service, each with the clock of its request in the new view.
+fn service_order(start: &ViewStart) -> Vec<(u32, Clock)> {
     start.waiting().iter().map(|waiter| (waiter.node.number(), waiter.clock)).collect()
 }
 
@@ -51,18 +53,18 @@ fn combined_reports_hold_the_maximum_of_all_clocks_and_fences() {
     let start = ViewStart::from_reports(&view(), &reports());
     assert_eq!(start.holder(), Some(node(1)));
     assert_eq!(start.inside_clock(), Clock(9));
-    assert_eq!(order(&start), [(3, Clock(10)), (2, Clock(11))]);
+    assert_eq!(service_order(&start), [(3, Clock(10)), (2, Clock(11))]);
     let clocks = [1, 2, 3].map(|number| start.floor_of(node(number)).clock);
     assert_eq!(clocks, [Clock(11), Clock(10), Clock(9)]);
     assert_eq!(start.floor_of(node(1)).fence, Fence { epoch: Epoch(4), counter: 5 });
 }
 
 #[test]
-fn a_reported_queue_goes_before_age_and_ignores_nodes_that_do_not_wait() {
+fn a_reported_queue_takes_precedence_over_age_and_ignores_nodes_that_do_not_wait() {
     let mut reports = reports();
     reports.insert(node(1), Report { queue: [node(9), node(1), node(2)].into(), ..report(waiting(1), 0, 0) });
     let start = ViewStart::from_reports(&view(), &reports);
-    assert_eq!(order(&start), [(1, Clock(10)), (2, Clock(11)), (3, Clock(12))]);
+    assert_eq!(service_order(&start), [(1, Clock(10)), (2, Clock(11)), (3, Clock(12))]);
     assert_eq!(start.holder(), None);
 }
 
@@ -73,8 +75,9 @@ fn a_view_without_reports_begins_idle() {
     assert_eq!(start.floor_of(node(2)).fence, Fence { epoch: Epoch(4), counter: 0 });
 }
 
-/// Returns the state of a waiting member after it has begun a view with those reports.
-fn begun<P: ViewTransition>(number: u32, make: impl Fn(NodeId, Group) -> P) -> ClientState {
+/// Lets a member request entry and then begin [`view`] with [`reports`]. Returns the resulting
+/// state of its client.
+fn client_state_in_view<P: ViewTransition>(number: u32, make: impl Fn(NodeId, Group) -> P) -> ClientState {
     let me = node(number);
     let mut member = make(me, Group::of_size(5));
     let mut effects: Vec<Effect<P>> = Vec::new();
@@ -87,8 +90,8 @@ fn begun<P: ViewTransition>(number: u32, make: impl Fn(NodeId, Group) -> P) -> C
 #[test]
 fn waiting_nodes_repeat_their_requests_in_order_of_age() {
     fn keeps_order<P: ViewTransition>(make: fn(NodeId, Group) -> P) {
-        assert_eq!(begun(3, make), waiting(10));
-        assert_eq!(begun(2, make), waiting(11));
+        assert_eq!(client_state_in_view(3, make), waiting(10));
+        assert_eq!(client_state_in_view(2, make), waiting(11));
     }
     keeps_order(RicartAgrawala::new);
     keeps_order(RicartAgrawalaRing::new);
@@ -116,7 +119,8 @@ fn readers_in_the_critical_section_stay_there_together() {
 
 #[test]
 fn a_token_in_use_does_not_circulate_and_an_unused_one_does() {
-    let begins = |number, reports: &BTreeMap<NodeId, Report>| {
+    // Whether the member holds a token and whether that is in use; the number of effects.
+    let begin_view = |number, reports: &BTreeMap<NodeId, Report>| {
         let bounds = crate::Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
         let mut member = TokenRing::new(node(number), Group::of_size(3), bounds);
         let mut effects: Vec<Effect<TokenRing>> = Vec::new();
@@ -124,7 +128,7 @@ fn a_token_in_use_does_not_circulate_and_an_unused_one_does() {
         (member.token().map(|token| token.label.used), effects.len())
     };
     let mut reports = reports();
-    assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(Some(true), 0), (None, 0), (None, 0)]);
+    assert_eq!([1, 2, 3].map(|number| begin_view(number, &reports)), [(Some(true), 0), (None, 0), (None, 0)]);
     reports.insert(node(1), report(ClientState::Idle, 0, 0));
-    assert_eq!([1, 2, 3].map(|number| begins(number, &reports)), [(Some(false), 1), (None, 0), (None, 0)]);
+    assert_eq!([1, 2, 3].map(|number| begin_view(number, &reports)), [(Some(false), 1), (None, 0), (None, 0)]);
 }

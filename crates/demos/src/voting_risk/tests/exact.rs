@@ -1,7 +1,7 @@
-//! Natural numbers of any size, as far as the formula needs them: a reference implementation that
-//! shares no code with the tested one.
+//! Arbitrary-precision natural numbers with the operations that the formula needs. The tests
+//! compare the formula with them because they share no code with it.
 
-/// A natural number in digits of 32 bits, lowest first; the highest digit is never 0.
+/// A natural number in base 2^32, least significant digit first, without leading zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Natural(Vec<u32>);
 
@@ -25,36 +25,37 @@ impl Natural {
         self.trim();
     }
 
-    /// Divides by a divisor of the number.
+    /// Divides without a remainder; panics if there is one.
     pub(super) fn divide(&mut self, divisor: u64) {
-        let mut rest = 0_u128;
+        let mut remainder = 0_u128;
         for digit in self.0.iter_mut().rev() {
-            rest = (rest << 32) | u128::from(*digit);
-            *digit = u32::try_from(rest / u128::from(divisor)).expect("a digit");
-            rest %= u128::from(divisor);
+            remainder = (remainder << 32) | u128::from(*digit);
+            *digit = u32::try_from(remainder / u128::from(divisor)).expect("the quotient fits a digit");
+            remainder %= u128::from(divisor);
         }
-        assert_eq!(rest, 0, "a remainder of {divisor}");
+        assert_eq!(remainder, 0, "{divisor} does not divide the number; remainder");
         self.trim();
     }
 
     pub(super) fn add(&mut self, other: &Self) {
         let mut carry = 0_u64;
         self.0.resize(self.0.len().max(other.0.len()) + 1, 0);
-        for (place, digit) in self.0.iter_mut().enumerate() {
-            carry += u64::from(*digit) + other.0.get(place).map_or(0, |digit| u64::from(*digit));
+        for (index, digit) in self.0.iter_mut().enumerate() {
+            carry += u64::from(*digit) + other.0.get(index).map_or(0, |digit| u64::from(*digit));
             *digit = carry as u32;
             carry >>= 32;
         }
         self.trim();
     }
 
-    /// The natural logarithm, from the highest 64 bits or more.
+    /// The natural logarithm, computed from the three most significant digits.
     pub(super) fn ln(&self) -> f64 {
         let high = self.0.len().saturating_sub(3);
         let top = self.0[high..].iter().rev().fold(0_u128, |top, digit| (top << 32) | u128::from(*digit));
         (top as f64).ln() + (32 * high) as f64 * std::f64::consts::LN_2
     }
 
+    /// Removes leading zeros.
     fn trim(&mut self) {
         while self.0.last() == Some(&0) {
             self.0.pop();

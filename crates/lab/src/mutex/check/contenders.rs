@@ -21,7 +21,7 @@
 //!     properties: None,
 //! };
 //! let findings = checker.run(&effort, &mut |_, _| true);
-//! assert!(findings.is_complete() && !findings.is_broken());
+//! assert!(findings.is_complete() && !findings.has_violation());
 //! # Ok::<(), quorate_check::CheckError>(())
 //! ```
 

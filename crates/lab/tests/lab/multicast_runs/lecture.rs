@@ -1,21 +1,22 @@
-//! The sequences m0 … m8 of the lecture: three senders with three messages each, and their delivery
-//! orders.
+//! The examples of delivery orders from the lecture slides on multicast: three senders with three
+//! messages each, m0 … m8.
 
 use super::{Action, NON_UNIFORM, delivers, id, node, violated};
 use quorate_lab::multicast::run::Property;
 
-/// P1 sends m0, m1, m2; P2 m3, m4, m5; P3 m6, m7, m8.
-fn m(number: u64) -> (u32, u64) {
-    (u32::try_from(number / 3).expect("there are nine") + 1, number % 3 + 1)
+/// Returns the sender of a message of the slides, and its sequence number at this sender: P1 sends
+/// m0, m1, m2; P2 sends m3, m4, m5; P3 sends m6, m7, m8.
+fn sender_and_number(message: u64) -> (u32, u64) {
+    (u32::try_from(message / 3).expect("there are nine messages") + 1, message % 3 + 1)
 }
 
-fn sent(number: u64) -> Action {
-    let (sender, number) = m(number);
+fn sent(message: u64) -> Action {
+    let (sender, number) = sender_and_number(message);
     Action::Sends(node(sender), id(sender, number), "m")
 }
 
-fn delivered(receiver: u32, number: u64) -> Action {
-    let (sender, number) = m(number);
+fn delivered(receiver: u32, message: u64) -> Action {
+    let (sender, number) = sender_and_number(message);
     delivers(receiver, sender, number)
 }
 
@@ -23,39 +24,41 @@ fn delivered(receiver: u32, number: u64) -> Action {
 fn deliver_in(orders: [[u64; 9]; 3]) -> Vec<Action> {
     let sends = (0..9).map(sent);
     let receivers = (1..).zip(orders);
-    sends.chain(receivers.flat_map(|(receiver, order)| order.map(|number| delivered(receiver, number)))).collect()
+    sends.chain(receivers.flat_map(|(receiver, order)| order.map(|message| delivered(receiver, message)))).collect()
 }
 
 const FIFO: [u64; 9] = [0, 3, 6, 1, 4, 7, 2, 5, 8];
 const TOTAL: [u64; 9] = [7, 1, 2, 4, 5, 3, 6, 0, 8];
 
 #[test]
-fn the_fifo_example_keeps_every_order_if_all_deliver_it_so() {
+fn the_fifo_example_satisfies_every_order_if_all_nodes_deliver_in_it() {
     assert_eq!(violated(3, NON_UNIFORM, &deliver_in([FIFO, FIFO, FIFO])), []);
 }
 
 #[test]
 fn the_total_order_example_is_total_and_not_fifo() {
-    // A sender's messages depend on its earlier ones, so the order is not causal either.
+    // Each message of a sender causally follows its earlier ones, so the order is not causal
+    // either.
     assert_eq!(violated(3, NON_UNIFORM, &deliver_in([TOTAL, TOTAL, TOTAL])), [Property::Fifo, Property::Causal]);
 }
 
 #[test]
-fn fifo_alone_is_no_total_order() {
+fn fifo_orders_that_differ_between_nodes_are_not_total() {
     let other = [6, 0, 3, 1, 4, 7, 2, 5, 8];
     assert_eq!(violated(3, NON_UNIFORM, &deliver_in([FIFO, other, FIFO])), [Property::Total]);
 }
 
-/// The causal example: m0 → m4, because P2 delivered m0 before it sent m4, and m5 → m8.
-fn causal_example(third: [u64; 9]) -> Vec<Action> {
+/// The causal example: m0 → m4, because P2 delivers m0 before it sends m4; and m5 → m8, because P3
+/// delivers m5 before it sends m8. P3 delivers in the given order.
+fn causal_example(order_of_p3: [u64; 9]) -> Vec<Action> {
     let sends = [0, 3, 6, 1, 7].map(sent);
     let replies = [delivered(2, 0), sent(4), sent(5)];
-    let deliver_in = [3, 6, 1, 4, 7].map(|number| delivered(2, number));
-    // P3 sends m8 after it delivered m5, and everything before that in the order given.
+    let rest_of_p2 = [3, 6, 1, 4, 7].map(|message| delivered(2, message));
+    // P3 delivers everything that precedes m8 in its order, and then sends m8.
     let before: Vec<_> =
-        third.into_iter().take_while(|number| *number != 8).map(|number| delivered(3, number)).collect();
-    let after = third.into_iter().skip_while(|number| *number != 8).map(|number| delivered(3, number));
-    let mut actions: Vec<_> = sends.into_iter().chain(replies).chain(deliver_in).chain(before).collect();
+        order_of_p3.into_iter().take_while(|message| *message != 8).map(|message| delivered(3, message)).collect();
+    let after = order_of_p3.into_iter().skip_while(|message| *message != 8).map(|message| delivered(3, message));
+    let mut actions: Vec<_> = sends.into_iter().chain(replies).chain(rest_of_p2).chain(before).collect();
     actions.extend([sent(2), sent(8)]);
     actions.extend(after);
     actions
@@ -70,7 +73,7 @@ fn the_causal_example_is_causal() {
 }
 
 #[test]
-fn an_effect_before_its_cause_is_fifo_and_not_causal() {
+fn delivering_an_effect_before_its_cause_is_fifo_but_not_causal() {
     // m4 is delivered before m0, its cause; each sender's own order is kept.
     let actions = causal_example([3, 6, 4, 0, 1, 7, 5, 8, 2]);
     let found = violated(3, NON_UNIFORM, &actions);

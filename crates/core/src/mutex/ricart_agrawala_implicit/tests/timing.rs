@@ -1,4 +1,4 @@
-//! Tests of the waiting time that makes silence a consent.
+//! Tests of the time that a node waits before it takes silence as consent.
 
 use super::super::{RicartAgrawalaImplicit, Timer};
 use super::BOUNDS;
@@ -6,7 +6,8 @@ use crate::effects::Effect;
 use crate::mutex::prelude::*;
 use crate::{Group, NodeId};
 
-fn effects_of(nodes: usize, commands: &[Command]) -> Vec<Effect<RicartAgrawalaImplicit>> {
+/// Returns the effects of the last command.
+fn effects_of_last(nodes: usize, commands: &[Command]) -> Vec<Effect<RicartAgrawalaImplicit>> {
     let mut node = RicartAgrawalaImplicit::new(NodeId::from_index(0), Group::of_size(nodes), BOUNDS);
     let mut effects = Vec::new();
     for command in commands {
@@ -16,23 +17,23 @@ fn effects_of(nodes: usize, commands: &[Command]) -> Vec<Effect<RicartAgrawalaIm
     effects
 }
 
-/// A round trip, and four queued inputs from each of three members; an answer that takes exactly as
-/// long is in time.
+/// The slowest answer takes a round trip, and waits for four queued inputs from each of the three
+/// members. The wait is a nanosecond longer, so that even this answer arrives in time.
 #[test]
-fn ri_1_the_wait_is_longer_than_any_answer_takes() {
-    let longest_answer = BOUNDS.message.times(2) + BOUNDS.processing.times(12);
-    let spans: Vec<_> = effects_of(3, &[Command::Acquire])
+fn ri_1_the_wait_is_longer_than_the_slowest_answer() {
+    let slowest_answer = BOUNDS.message.times(2) + BOUNDS.processing.times(12);
+    let spans: Vec<_> = effects_of_last(3, &[Command::Acquire])
         .into_iter()
         .filter_map(|effect| match effect {
             Effect::SetTimer { timer: Timer::Silence, span } => Some(span),
             _ => None,
         })
         .collect();
-    assert_eq!(spans, [Span::exactly(longest_answer + Duration::from_nanos(1))]);
+    assert_eq!(spans, [Span::exactly(slowest_answer + Duration::from_nanos(1))]);
 }
 
 #[test]
 fn ri_6_a_cancellation_cancels_the_timer() {
     let cancels = |effect: &Effect<_>| matches!(effect, Effect::CancelTimer(Timer::Silence));
-    assert!(effects_of(3, &[Command::Acquire, Command::Cancel]).iter().any(cancels));
+    assert!(effects_of_last(3, &[Command::Acquire, Command::Cancel]).iter().any(cancels));
 }

@@ -26,7 +26,7 @@ impl Bug {
     /// Returns the report of an idle node that knows nothing.
     pub(super) fn empty_report<M>(epoch: Epoch) -> Envelope<M, Report> {
         let floor = Floor { clock: Clock(0), fence: Fence { epoch: Epoch(0), counter: 0 } };
-        let content = Content::Report(Report { standing: ClientState::Idle, floor, queue: Vec::new() });
+        let content = Content::Report(Report { client_state: ClientState::Idle, floor, queue: Vec::new() });
         Envelope { epoch, content }
     }
 
@@ -34,11 +34,11 @@ impl Bug {
     pub(super) fn apply<P: ViewTransition>(self, message: ViewEnvelope<P>, known: Option<&View>) -> ViewEnvelope<P> {
         match (self, message, known) {
             (Self::OmitsHolders, Envelope { epoch, content: Content::Report(report) }, _) => {
-                let standing = match report.standing {
+                let client_state = match report.client_state {
                     ClientState::Inside(_) => ClientState::Idle,
-                    ClientState::Idle | ClientState::Waiting { .. } => report.standing,
+                    ClientState::Idle | ClientState::Waiting { .. } => report.client_state,
                 };
-                Envelope { epoch, content: Content::Report(Report { standing, ..report }) }
+                Envelope { epoch, content: Content::Report(Report { client_state, ..report }) }
             }
             (Self::AcceptsOldViews, Envelope { epoch, content: Content::Inner(message) }, Some(known)) => {
                 Envelope { epoch: epoch.max(known.epoch()), content: Content::Inner(message) }

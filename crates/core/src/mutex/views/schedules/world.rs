@@ -418,11 +418,11 @@ impl<P: Viewable> World<P> {
     fn check_events(&mut self, id: NodeId, events: Vec<Event>) -> Result<(), String> {
         events.into_iter().try_for_each(|event| self.check_event(id, event))?;
         let node = &self.nodes[id.index()];
-        let standing = node.process.as_ref().map(|process| process.inner().client_state());
-        if node.client.is_inside() == matches!(standing, Some(ClientState::Inside(_))) {
+        let client_state = node.process.as_ref().map(|process| process.inner().client_state());
+        if node.client.is_inside() == matches!(client_state, Some(ClientState::Inside(_))) {
             Ok(())
         } else {
-            Err(format!("{id}, whose client is {:?}, is {standing:?}", node.client.state))
+            Err(format!("{id}, whose client is {:?}, is {client_state:?}", node.client.state))
         }
     }
 

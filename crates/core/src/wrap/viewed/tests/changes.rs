@@ -166,11 +166,11 @@ fn vw_3_a_holder_that_stays_keeps_its_entry() {
 
 #[test]
 fn vw_3_every_view_has_one_token_and_the_holder_has_it() {
-    let begins = |number, standing| {
+    let begins = |number, client_state| {
         let mut member = Harness::acting(number, 3, TokenRequest::new);
         member.view(&all(2));
         for other in [1, 2, 3].into_iter().filter(|other| *other != number) {
-            member.report(other, 2, if other == 3 { standing } else { ClientState::Idle });
+            member.report(other, 2, if other == 3 { client_state } else { ClientState::Idle });
         }
         member
     };

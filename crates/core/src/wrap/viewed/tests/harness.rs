@@ -92,9 +92,9 @@ where
         self.envelope(from, epoch, Content::Inner(message))
     }
 
-    pub(super) fn report(&mut self, from: u32, epoch: u64, standing: ClientState) -> Vec<String> {
+    pub(super) fn report(&mut self, from: u32, epoch: u64, client_state: ClientState) -> Vec<String> {
         let floor = Floor { clock: Clock(5), fence: Fence { epoch: Epoch(epoch - 1), counter: 7 } };
-        self.envelope(from, epoch, Content::Report(Report { standing, floor, queue: Vec::new() }))
+        self.envelope(from, epoch, Content::Report(Report { client_state, floor, queue: Vec::new() }))
     }
 
     fn envelope(&mut self, from: u32, epoch: u64, content: Content<P::Message, Report>) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use crate::checker::engine::common::{flawed, group_of};
 use crate::checker::engine::compare::reliable;
-use crate::checker::engine::reference::Maker;
+use crate::checker::engine::reference::NodeFactory;
 use quorate_check::Setup;
 use quorate_check::differential::{self, MAX_ORDERED_NODES};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
@@ -24,11 +24,11 @@ const USERS: Contenders = Contenders {
 };
 
 /// Returns the properties that some walk violated.
-fn broken_by_walks(make: &Maker, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
+fn broken_by_walks(factory: &NodeFactory, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
     let order = if setup.nodes <= MAX_ORDERED_NODES { OrderCheck::Promised } else { OrderCheck::Ignored };
     let expects = Expectations { fences: true, order, ..Expectations::default() };
     let observer = || Properties::new(setup.nodes, expects);
-    differential::broken_by_walks(&make.make, &USERS, setup, walks, observer, |judges| judges.verdicts())
+    differential::broken_by_walks(&factory.make, &USERS, setup, walks, observer, |judges| judges.verdicts())
 }
 
 #[test]
@@ -50,11 +50,11 @@ fn on_bare_links_both_judge_alike() {
 #[test]
 fn in_a_group_too_large_for_order_checks_fences_are_judged_alike() {
     let nodes = MAX_ORDERED_NODES + 3;
-    let make = group_of(nodes, Central::new);
-    assert_eq!(broken_by_walks(&make, &Setup::new(nodes), 100), BTreeSet::new());
+    let factory = group_of(nodes, Central::new);
+    assert_eq!(broken_by_walks(&factory, &Setup::new(nodes), 100), BTreeSet::new());
     let setup = Setup { crashes: 9, restarts: 9, ..Setup::new(nodes) };
     assert!(
-        broken_by_walks(&make, &setup, 200).contains("fences-grow"),
+        broken_by_walks(&factory, &setup, 200).contains("fences-grow"),
         "a restarted coordinator starts its fences again"
     );
 }
