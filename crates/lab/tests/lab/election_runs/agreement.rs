@@ -14,9 +14,9 @@ impl Reference {
     fn change(&mut self, id: NodeId, change: Change) {
         let Some(belief) = self.0.get_mut(id.index()) else { return };
         match change {
-            Change::Campaigns | Change::Extends { .. } => {}
-            Change::Begins(_) | Change::Starts | Change::Ends => *belief = Belief::Unaware,
-            Change::Learns { leader, epoch, until: _ } => *belief = Belief::Knows { leader, epoch },
+            Change::Campaigns | Change::ExtendsLease { .. } => {}
+            Change::BeginsElection(_) | Change::Starts | Change::LosesLeader => *belief = Belief::Unaware,
+            Change::LearnsLeader { leader, epoch, until: _ } => *belief = Belief::Knows { leader, epoch },
             Change::Crashes => *belief = Belief::Down,
         }
     }
@@ -65,7 +65,7 @@ fn change() -> impl Strategy<Value = (u32, Change)> {
         6 => learns,
         2 => Just(Change::Crashes),
         1 => Just(Change::Starts),
-        1 => Just(Change::Ends),
+        1 => Just(Change::LosesLeader),
     ];
     (1..=NODES + 1, change)
 }

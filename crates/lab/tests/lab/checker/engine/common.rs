@@ -1,6 +1,6 @@
 //! Helpers for checks of a group and its verdicts.
 
-use crate::checker::engine::reference::{Bounds, NodeFactory};
+use crate::checker::engine::reference::{Bounds, Maker};
 use quorate_check::{Checker, Effort, Findings, Search, Verdict};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
 use quorate_core::mutex::{Command, Event};
@@ -37,25 +37,22 @@ pub(crate) trait Explored:
 
 impl<P> Explored for P where P: Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>> {}
 
-pub(crate) fn group_of<P: Explored>(
-    nodes: usize,
-    make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static,
-) -> NodeFactory {
+pub(crate) fn group_of<P: Explored>(nodes: usize, make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Maker {
     let group = Group::of_size(nodes);
     let name = std::any::type_name::<P>();
-    NodeFactory { make: Arc::new(move |me| Erased::new(make(me, group.clone()))), name }
+    Maker { make: Arc::new(move |me| Erased::new(make(me, group.clone()))), name }
 }
 
-pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> NodeFactory {
+pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> Maker {
     group_of(nodes, move |me, group| RicartAgrawala1981::new(me, group, flaw))
 }
 
-pub(crate) fn checker(factory: &NodeFactory, bounds: &Bounds) -> Checker<MutexNode, Contenders> {
-    Checker::new(Arc::clone(&factory.make), bounds.clients, bounds.setup.clone()).unwrap()
+pub(crate) fn checker(make: &Maker, bounds: &Bounds) -> Checker<MutexNode, Contenders> {
+    Checker::new(Arc::clone(&make.make), bounds.clients, bounds.setup.clone()).unwrap()
 }
 
-pub(crate) fn check(factory: &NodeFactory, bounds: &Bounds, effort: &Effort) -> Findings {
-    checker(factory, bounds).run(effort, &mut |_, _| true)
+pub(crate) fn check(make: &Maker, bounds: &Bounds, effort: &Effort) -> Findings {
+    checker(make, bounds).run(effort, &mut |_, _| true)
 }
 
 pub(crate) fn verdict<'a>(findings: &'a Findings, name: &str) -> &'a Verdict {

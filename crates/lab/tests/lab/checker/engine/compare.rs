@@ -206,7 +206,7 @@ fn time_advances_from_timer_to_timer() {
         (Margin::Drift, 1_000, false),
         (Margin::Drift, 10_000, true),
     ] {
-        let factory = group_of(2, move |me, group| margin.node(me, group));
+        let make = group_of(2, move |me, group| margin.node(me, group));
         for (rounds, millis) in [(1, 2_100), (2, 1_100)] {
             let until = Time::ZERO + Duration::from_millis(millis);
             let reference = assert_agreement(&make, &Bounds::new(2, rounds).timing(drift, until));
@@ -255,7 +255,7 @@ fn messages_that_take_no_time_arrive_in_every_order() {
 
 #[test]
 fn leaving_out_properties_does_not_change_the_others() {
-    let factory = flawed(Flaw::ClockOnly, 2);
+    let make = flawed(Flaw::ClockOnly, 2);
     let bounds = Bounds::new(2, 1).order();
     let all = check(&make, &bounds, &plain());
     for property in ["exclusion", "asked-first", "happened-before-order", "no-deadlock", "served"] {

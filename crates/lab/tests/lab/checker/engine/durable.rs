@@ -1,7 +1,7 @@
 //! Disks: a crash may lose any writes that are not durable, and the checker tries every such loss.
 
 use crate::checker::engine::common::{check, checker, counterexample_len, group_of, plain};
-use crate::checker::engine::reference::{Bounds, NodeFactory, explore};
+use crate::checker::engine::reference::{Bounds, Maker, explore};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{
     Describe, Durable, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, Never, NodeId, Order, Protocol, Time,
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 /// Compares a check with the reference explorer. Returns the lengths of the counterexamples to
 /// exclusion and to growing fences.
-fn violations(factory: &NodeFactory, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
-    let mut checker = checker(factory, bounds);
+fn violations(make: &Maker, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
+    let mut checker = checker(make, bounds);
     let findings = checker.run(&plain(), &mut |_, _| true);
     for verdict in &findings.verdicts {
         if let Some(example) = &verdict.counterexample {
             checker.replay(example, ()).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
         }
     }
-    let seen = explore(factory, bounds);
+    let seen = explore(make, bounds);
     let past = findings.past.unwrap();
     assert_eq!((past.states, past.generated, past.depth), (seen.states, seen.generated, seen.depth));
     let found = (counterexample_len(&findings, "exclusion"), counterexample_len(&findings, "fences-grow"));
@@ -91,7 +91,7 @@ impl Protocol for Counter {
     }
 }
 
-fn counter(shows: Order) -> NodeFactory {
+fn counter(shows: Order) -> Maker {
     group_of(1, move |_, _: Group| Counter { shows: Fixed::new(shows), count: 0 })
 }
 
@@ -204,7 +204,7 @@ impl Server {
     }
 }
 
-fn server(answers: Order) -> NodeFactory {
+fn server(answers: Order) -> Maker {
     group_of(3, move |me, _: Group| Server { fixed: Fixed::new((me, answers)), granted: None, waiting: Vec::new() })
 }
 
@@ -221,9 +221,9 @@ fn a_grant_sent_before_its_save_is_made_twice() {
 #[test]
 fn any_number_of_pending_writes_may_survive_a_crash() {
     // The server has up to two pending writes: that the lock is free, and the next holder.
-    let factory = server(Order::Ahead);
-    let states = |bounds: &Bounds| check(&factory, bounds, &plain()).states.states;
+    let make = server(Order::Ahead);
+    let states = |bounds: &Bounds| check(&make, bounds, &plain()).states.states;
     let crash = Bounds::new(3, 1).crashes(1).restarts(1);
-    assert_eq!(states(&crash), explore(&factory, &crash).states);
+    assert_eq!(states(&crash), explore(&make, &crash).states);
     assert!(states(&crash) > states(&Bounds::new(3, 1)));
 }

@@ -3,7 +3,7 @@
 //! every obligation again and again is one.
 
 use crate::checker::engine::common::{check, checker, counterexample_len, group_of, only, reduced, verdict};
-use crate::checker::engine::reference::{Bounds, NodeFactory, explore, starves};
+use crate::checker::engine::reference::{Bounds, Maker, explore, starves};
 use quorate_check::Effort;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
@@ -160,10 +160,10 @@ fn ball_game(handling: Handling) -> Maker {
 /// Returns whether the checker finds a fair run that starves the client; the reference explorer
 /// must agree.
 fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
-    let factory = ball_game(handling);
+    let make = ball_game(handling);
     let mut starved_before = None;
     for effort in [only(&["served"]), Effort { properties: only(&["served"]).properties, ..reduced() }] {
-        let mut checker = checker(&factory, bounds);
+        let mut checker = checker(&make, bounds);
         let findings = checker.run(&effort, &mut |_, _| true);
         let served = verdict(&findings, "served");
         assert!(findings.is_complete() && served.holds.is_some());
@@ -176,7 +176,7 @@ fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
         assert_eq!(*starved_before.get_or_insert(starved), starved, "{handling:?}: reduction changes the verdict");
     }
     let starved = starved_before.unwrap();
-    assert_eq!(starved, starves(&factory, bounds), "{handling:?}");
+    assert_eq!(starved, starves(&make, bounds), "{handling:?}");
     starved
 }
 
@@ -302,7 +302,7 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
 
     let make = group_of(2, |me, _| SingleHolder { me, is_held: false, is_client_waiting: false });
     let bounds = Bounds::new(2, 1);
-    let findings = check(&factory, &bounds, &only(&["served"]));
+    let findings = check(&make, &bounds, &only(&["served"]));
     assert_eq!(verdict(&findings, "served").holds, Some(true));
-    assert!(!starves(&factory, &bounds));
+    assert!(!starves(&make, &bounds));
 }

@@ -86,11 +86,11 @@ impl Protocol for TokenGame {
 fn assert_found(game: Game, property: &str, seen: impl Fn(&ReferenceResult) -> Option<u64>, steps: u64) {
     let make = group_of(2, move |me, _: Group| TokenGame { me, game });
     let bounds = Bounds::new(2, 1);
-    assert_eq!(seen(&explore(&factory, &bounds)), Some(steps));
+    assert_eq!(seen(&explore(&make, &bounds)), Some(steps));
     for search in [Search::Breadth, Search::Depth] {
         for (threads, reduce) in [(1, false), (1, true), (2, true)] {
             let effort = Effort { search, threads, reduce, ..plain() };
-            let findings = check(&factory, &bounds, &effort);
+            let findings = check(&make, &bounds, &effort);
             assert_eq!(findings.end, End::Complete);
             let found = counterexample_len(&findings, property);
             assert!(found.is_some(), "{property} with {effort:?}");

@@ -10,11 +10,11 @@ use quorate_core::mutex::{Central, Lamport, TokenRequest};
 use quorate_core::wrap::Viewed;
 use quorate_lab::mutex::run::{Expectations, Properties};
 
-fn central(nodes: usize) -> NodeFactory {
+fn central(nodes: usize) -> Maker {
     group_of(nodes, |me, group| Viewed::new(me, Central::new(me, group)))
 }
 
-fn token_request(nodes: usize) -> NodeFactory {
+fn token_request(nodes: usize) -> Maker {
     group_of(nodes, |me, group| Viewed::new(me, TokenRequest::new(me, group)))
 }
 
@@ -27,7 +27,7 @@ fn assert_correct(make: &Maker, bounds: &Bounds) {
 
 #[test]
 fn two_members_are_explored_completely() {
-    let bounds = |rounds| Bounds::new(2, rounds).fences().crashes(1).views(1);
+    let bounds = |rounds| Bounds::new(2, rounds).fences().crashes(1).views(1, true);
     assert_correct(&central(2), &bounds(2));
     assert_correct(&central(2), &bounds(1).cancels());
     assert_correct(&token_request(2), &bounds(1));
@@ -36,17 +36,17 @@ fn two_members_are_explored_completely() {
 
 #[test]
 fn both_explorers_agree_with_restarts_and_late_views() {
-    let restarts = Bounds::new(2, 1).fences().crashes(1).restarts(1).views(1);
+    let restarts = Bounds::new(2, 1).fences().crashes(1).restarts(1).views(1, true);
     assert_correct(&central(2), &restarts);
     assert_correct(&token_request(2), &restarts);
-    let twice = Bounds::new(2, 1).views(2);
+    let twice = Bounds::new(2, 1).views(2, true);
     assert_correct(&central(2), &twice);
     assert_correct(&central(2), &twice.fifo());
 }
 
 #[test]
 fn three_members_of_which_one_crashes_or_loses_its_lease_stay_safe_and_live() {
-    let bounds = Bounds::new(3, 1).fences().crashes(1).views(1);
+    let bounds = Bounds::new(3, 1).fences().crashes(1).views(1, true);
     let safe = only(&["exclusion", "fences-grow", "no-deadlock"]);
     for findings in [
         check(&central(3), &bounds, &plain()),
@@ -59,25 +59,25 @@ fn three_members_of_which_one_crashes_or_loses_its_lease_stay_safe_and_live() {
 }
 
 #[test]
-fn without_view_changes_nodes_neither_crash_nor_lose_their_leases() {
-    let changing = check(&central(2), &Bounds::new(2, 1).views(1), &plain());
-    let unchanged = check(&central(2), &Bounds::new(2, 1).crashes(1).views(0), &plain());
+fn without_view_changes_no_node_crashes_and_no_lease_expires() {
+    let calm = check(&central(2), &Bounds::new(2, 1).views(1, true), &plain());
+    let unchanged = check(&central(2), &Bounds::new(2, 1).crashes(1).views(0, true), &plain());
     let static_group = check(&group_of(2, Central::new), &Bounds::new(2, 1), &plain());
     assert_eq!(
         unchanged.states.states, static_group.states.states,
-        "a group whose view never changes must have the states of a static group"
+        "a view that never changes must be like a static group"
     );
-    assert!(changing.states.states > unchanged.states.states);
+    assert!(calm.states.states > unchanged.states.states);
 }
 
 #[test]
-fn a_membership_that_does_not_wait_for_leases_violates_exclusion() {
+fn an_impatient_membership_violates_exclusion() {
     for nodes in [2, 3] {
-        let bounds = Bounds::new(nodes, 1).premature_views(1);
+        let bounds = Bounds::new(nodes, 1).views(1, false);
         let findings = check(&central(nodes), &bounds, &plain());
         assert!(counterexample_len(&findings, "exclusion").is_some());
-        let with_reduction = check(&central(nodes), &bounds, &reduced());
-        assert_eq!(counterexample_len(&findings, "exclusion"), counterexample_len(&with_reduction, "exclusion"));
+        let short = check(&central(nodes), &bounds, &reduced());
+        assert_eq!(counterexample_len(&findings, "exclusion"), counterexample_len(&short, "exclusion"));
     }
     let seen = assert_agreement(&central(2), &Bounds::new(2, 1).fences().views(1, false));
     assert!(seen.two_holders.is_some());
@@ -86,60 +86,60 @@ fn a_membership_that_does_not_wait_for_leases_violates_exclusion() {
 
 #[test]
 fn not_waiting_for_reports_violates_exclusion() {
-    let ignores_reports = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
-    let findings = check(&ignores_reports, &Bounds::new(3, 1).crashes(1).views(1), &plain());
+    let unheard = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
+    let findings = check(&unheard, &Bounds::new(3, 1).crashes(1).views(1, true), &plain());
     assert!(counterexample_len(&findings, "exclusion").is_some());
 }
 
 #[test]
-fn a_member_that_ignores_the_end_of_its_lease_violates_fences() {
-    // A coordinator that has been removed from the view continues, and issues fences of the old
-    // view.
-    let ignores_lease_end = group_of(3, |me, group| IgnoresLeaseEnd::node(me, Central::new(me, group)));
-    let findings = check(&ignores_lease_end, &Bounds::new(3, 1).fences().views(1), &plain());
+fn a_member_that_does_not_freeze_violates_fences() {
+    // The membership has removed the member. But a coordinator that continues issues fences of an
+    // old view.
+    let carefree = group_of(3, |me, group| IgnoresLeaseEnd::node(me, Central::new(me, group)));
+    let findings = check(&carefree, &Bounds::new(3, 1).fences().views(1, true), &plain());
     assert!(counterexample_len(&findings, "fences-grow").is_some());
 }
 
-/// Replays the counterexample to a property with real nodes, and asserts that the simulator's
-/// observers find the property violated too.
-fn assert_replay_is_violated(factory: &NodeFactory, bounds: &Bounds, name: &str) {
-    let mut checker = checker(factory, bounds);
+/// Replays a counterexample with real nodes, and asserts that the simulator's observers reach the
+/// same verdict.
+fn assert_judged_alike(make: &Maker, bounds: &Bounds, name: &str) {
+    let mut checker = checker(make, bounds);
     let findings = checker.run(&plain(), &mut |_, _| true);
-    let violated = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
-    let example = violated.counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"));
-    let expectations = Expectations { fences: true, leases: true, ..Expectations::default() };
-    let judged = checker.replay(example, Properties::new(bounds.setup.nodes, expectations)).unwrap();
+    let broken = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
+    let example = broken.counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"));
+    let expects = Expectations { fences: true, leases: true, ..Expectations::default() };
+    let judged = checker.replay(example, Properties::new(bounds.setup.nodes, expects)).unwrap();
     let verdict = judged.verdicts().into_iter().find(|verdict| verdict.name == name).unwrap();
     assert!(verdict.is_violated(), "{name}");
 }
 
 #[test]
 fn counterexamples_with_views_replay() {
-    assert_replay_is_violated(&central(3), &Bounds::new(3, 1).fences().premature_views(1), "exclusion");
-    let ignores_reports = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
-    assert_replay_is_violated(&ignores_reports, &Bounds::new(3, 1).fences().crashes(1).views(1), "exclusion");
+    assert_judged_alike(&central(3), &Bounds::new(3, 1).fences().views(1, false), "exclusion");
+    let unheard = group_of(3, |me, group| IgnoresReports::node(me, Central::new(me, group)));
+    assert_judged_alike(&unheard, &Bounds::new(3, 1).fences().crashes(1).views(1, true), "exclusion");
 }
 
 #[test]
 fn depth_first_search_and_random_walks_agree_with_breadth_first() {
-    let bounds = Bounds::new(2, 1).crashes(1).views(1);
-    let depth_first = check(&central(2), &bounds, &Effort { search: Search::Depth, ..plain() });
-    assert_eq!(depth_first.states.states, check(&central(2), &bounds, &plain()).states.states);
+    let bounds = Bounds::new(2, 1).crashes(1).views(1, true);
+    let deep = check(&central(2), &bounds, &Effort { search: Search::Depth, ..plain() });
+    assert_eq!(deep.states.states, check(&central(2), &bounds, &plain()).states.states);
     let walks = Search::Walks(Walks { count: 2_000, steps: 60, seed: 1 });
-    let walked = check(&central(2), &Bounds::new(2, 1).premature_views(1), &Effort { search: walks, ..plain() });
-    assert!(walked.has_violation());
+    let impatient = check(&central(2), &Bounds::new(2, 1).views(1, false), &Effort { search: walks, ..plain() });
+    assert!(impatient.has_violation());
 }
 
 #[test]
-fn a_view_may_arrive_late_over_fifo_links_too() {
+fn over_fifo_links_a_view_may_still_be_late() {
     let lamport = group_of(2, |me, group| Viewed::new(me, Lamport::new(me, group)));
-    assert_correct(&lamport, &Bounds::new(2, 1).fences().fifo().crashes(1).views(1));
+    assert_correct(&lamport, &Bounds::new(2, 1).fences().fifo().crashes(1).views(1, true));
 }
 
 #[test]
-fn views_together_with_timing_are_rejected() {
+fn views_are_checked_without_time() {
     let timing = Some(Timing::until(Time::from_nanos(1)));
     let setup = Setup { timing, views: Some(Views::default()), ..Setup::new(2) };
-    let rejection = Checker::new(central(2).make, Bounds::new(2, 1).clients, setup).err();
-    assert_eq!(rejection, Some(CheckError::TimedViews));
+    let refused = Checker::new(central(2).make, Bounds::new(2, 1).clients, setup).err();
+    assert_eq!(refused, Some(CheckError::TimedViews));
 }

@@ -1,6 +1,6 @@
 //! Breadth-first exploration, state by state.
 
-use super::{Bounds, NodeFactory, State, Violation, World};
+use super::{Bounds, Maker, State, Violation, World};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -12,7 +12,6 @@ pub(crate) struct ReferenceResult {
     pub(crate) generated: u64,
     /// Depth of the deepest state.
     pub(crate) depth: u64,
-    // Each of the following is the length of a shortest path to a violation, or `None`.
     pub(crate) two_holders: Option<u64>,
     /// A node waits, and only faults can happen.
     pub(crate) deadlock: Option<u64>,
@@ -89,7 +88,7 @@ impl ReferenceResult {
             self.deadlock.get_or_insert(depth);
         }
         if waits && world.due(state).is_empty() {
-            self.unserved_end.get_or_insert(depth);
+            self.end.get_or_insert(depth);
         }
     }
 }

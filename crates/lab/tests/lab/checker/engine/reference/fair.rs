@@ -1,6 +1,6 @@
 //! Decides by brute force on the state graph whether a fair run starves a node.
 
-use super::{Bounds, NodeFactory, Obligation, State, World};
+use super::{Bounds, Maker, Obligation, State, World};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -14,12 +14,12 @@ struct StateGraph {
 /// remains unmet forever.
 pub(crate) fn starves(make: &Maker, bounds: &Bounds) -> bool {
     assert!(bounds.setup.timing.is_none(), "a time limit makes liveness undecidable");
-    let graph = graph(factory, bounds);
+    let graph = graph(make, bounds);
     (0..bounds.setup.nodes).any(|node| graph.starves(node))
 }
 
-fn graph(factory: &NodeFactory, bounds: &Bounds) -> StateGraph {
-    let mut world = World::new(factory, bounds);
+fn graph(make: &Maker, bounds: &Bounds) -> StateGraph {
+    let mut world = World::new(make, bounds);
     let mut graph = StateGraph { states: Vec::new(), edges: Vec::new(), due: Vec::new() };
     let mut numbers: HashMap<Rc<State>, usize> = HashMap::new();
     for state in world.initial() {

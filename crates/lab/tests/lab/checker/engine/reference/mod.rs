@@ -87,11 +87,10 @@ setters! {
     hasty_timers(count: u8) sets setup.hasty_timers to count;
 }
 
-/// Creates the nodes of a group. The nodes are type-erased, so that both explorers are compiled
-/// only once.
-pub(crate) struct NodeFactory {
+/// Creates the type-erased nodes of a group, so that both explorers are compiled once, and names
+/// them.
+pub(crate) struct Maker {
     pub(crate) make: Make<MutexNode>,
-    /// The type of the nodes, for messages.
     pub(crate) name: &'static str,
 }
 
@@ -195,10 +194,10 @@ struct World {
 }
 
 impl World {
-    fn new(factory: &NodeFactory, bounds: &Bounds) -> Self {
+    fn new(make: &Maker, bounds: &Bounds) -> Self {
         Self {
             bounds: bounds.clone(),
-            make: Arc::clone(&factory.make),
+            make: Arc::clone(&make.make),
             messages: Vec::new(),
             numbers: HashMap::new(),
             timers: Vec::new(),
