@@ -26,12 +26,12 @@ pub trait Clients {
     fn offers(&self, client: &Self::Client) -> Vec<Offer<Self::Command>>;
 
     /// Updates a client when it acts or observes something. If this violates a property, the
-    /// implementation stores the property's number in `story.breach`.
+    /// implementation stores the property's number in `record.violation`.
     fn observe(
         &self,
         client: &mut Self::Client,
         news: ClientStep<'_, Self::Command, Self::Event>,
-        story: &mut StepRecord,
+        record: &mut StepRecord,
     );
 
     /// Whether the client waits for something that must eventually happen.
@@ -79,7 +79,8 @@ pub enum ClientStep<'a, C, E> {
     Crashed,
     /// The client's node restarts and has lost all pending requests.
     Restarted,
-    /// The process of another node crashed; sent only if [`CrashNotices`](crate::Deaths) asks for it.
+    /// The process of another node crashed; sent only if [`CrashNotices`](crate::Deaths) asks for
+    /// it.
     PeerCrashed(NodeId),
     /// The process of another node restarted.
     PeerRestarted(NodeId),
@@ -91,7 +92,7 @@ pub struct StepRecord {
     /// Events that properties about the past remember, in order.
     pub past: Vec<PastEvent>,
     /// The number of the property that the step itself violates.
-    pub breach: Option<u8>,
+    pub violation: Option<u8>,
     /// The true time of the step, where time is modelled.
     pub now: Time,
 }
@@ -99,7 +100,7 @@ pub struct StepRecord {
 impl StepRecord {
     /// An empty record of a step at this instant.
     pub(crate) fn at(now: Time) -> Self {
-        Self { past: Vec::new(), breach: None, now }
+        Self { past: Vec::new(), violation: None, now }
     }
 }
 

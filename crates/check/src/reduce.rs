@@ -97,7 +97,7 @@ impl Reducer {
     ) -> Result<bool, Unknown> {
         let system = lookup.system();
         let budgets = Budgets::unpack(state[0]);
-        let open = system.until.is_some() || budgets.any_faults() || budgets.hasty_timers > 0;
+        let open = system.until.is_some() || budgets.any_faults() || budgets.early_timers > 0;
         if open || system.awaits_view(state) || system.may_cut_short(state) {
             return Ok(false);
         }
@@ -105,7 +105,7 @@ impl Reducer {
         let system = lookup.system();
         found.candidates.retain(|candidate| actor(system, state, candidate.action) == node);
         // A violation is visible, so none of the remaining actions causes one.
-        found.breaches.clear();
+        found.violations.clear();
         Ok(true)
     }
 

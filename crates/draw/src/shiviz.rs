@@ -147,9 +147,9 @@ impl<W: Write> Shiviz<W> {
         self.write_line();
     }
 
-    fn world(&mut self, time: Time, what: &WorldEvent<'_>) {
-        let text = words::world(what);
-        match what {
+    fn world(&mut self, time: Time, event: &WorldEvent<'_>) {
+        let text = words::world(event);
+        match event {
             WorldEvent::Crashed { node, .. }
             | WorldEvent::Ended { node }
             | WorldEvent::Paused { node }
@@ -203,7 +203,7 @@ impl<W: Write, C: Display, E: Display> Observer<C, E> for Shiviz<W> {
                     step.add(effect);
                 }
             }
-            Moment::World { time, what } => self.world(*time, what),
+            Moment::World { time, event } => self.world(*time, event),
         }
     }
 }

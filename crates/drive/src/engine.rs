@@ -221,7 +221,7 @@ where
     /// Records that the node shuts down cleanly. No calls may follow.
     pub fn end(&mut self) -> Result<(), Failure> {
         let (time, node) = (self.host.now, self.host.me);
-        self.host.record.observe(&Moment::World { time, what: WorldEvent::Ended { node } });
+        self.host.record.observe(&Moment::World { time, event: WorldEvent::Ended { node } });
         self.host.record.flush().map_err(Failure::Journal)
     }
 

@@ -32,7 +32,7 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for LiveJournal {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines.observe(moment);
         // A node that shuts down takes no more steps. The journal of a killed node has no end mark.
-        if let Moment::World { what: WorldEvent::Ended { .. }, .. } = moment {
+        if let Moment::World { event: WorldEvent::Ended { .. }, .. } = moment {
             self.lines.end(None);
         }
     }

@@ -166,10 +166,10 @@ impl<C, E, K: LogicalClock> Observer<C, E> for Causality<K> {
                     self.merge(*node, &clock);
                 }
             }
-            Moment::World { what: WorldEvent::Lost { id, .. }, .. } => {
+            Moment::World { event: WorldEvent::Lost { id, .. }, .. } => {
                 self.remove_copy(*id);
             }
-            Moment::World { what: WorldEvent::Duplicated { id }, .. } => {
+            Moment::World { event: WorldEvent::Duplicated { id }, .. } => {
                 if let Some((_, copies)) = self.in_flight.get_mut(id) {
                     *copies += 1;
                 }

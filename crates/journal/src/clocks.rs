@@ -26,7 +26,7 @@ impl Clocks {
                     clock.set(*time, *now);
                 }
             }
-            Moment::World { time, what: WorldEvent::Changed { text } } => match text.parse() {
+            Moment::World { time, event: WorldEvent::Changed { text } } => match text.parse() {
                 Ok(Fault::Skew { node, by }) => self.change(node, |clock| clock.skew(*time, by.nanos())),
                 Ok(Fault::Drift { node, by }) => self.change(node, |clock| clock.drift(*time, by.parts())),
                 Ok(_) | Err(_) => {}

@@ -71,7 +71,7 @@ pub enum Moment<'a, C, E> {
     /// Something happens to a node or to a message in flight, such as a crash or a loss.
     World {
         time: Time,
-        what: WorldEvent<'a>,
+        event: WorldEvent<'a>,
     },
 }
 

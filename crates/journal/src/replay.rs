@@ -94,7 +94,7 @@ where
             Moment::Input { time, now, node, input } => self.nodes.give_input(*time, *now, *node, input),
             // `replay` compares the recorded effects with the replayed ones, line by line.
             Moment::Effect { .. } => Ok(()),
-            Moment::World { time, what } => self.nodes.apply_world_event(*time, what),
+            Moment::World { time, event } => self.nodes.apply_world_event(*time, event),
         };
         if let Err(reason) = done {
             self.impossible.get_or_insert(reason);

@@ -206,14 +206,14 @@ where
     }
 
     /// Applies a world event. Returns the reason if it is impossible in the current state.
-    pub fn apply_world_event(&mut self, time: Time, what: &WorldEvent<'_>) -> Result<(), String> {
-        self.apply(what)?;
-        self.observer.observe(&Moment::World { time, what: *what });
+    pub fn apply_world_event(&mut self, time: Time, event: &WorldEvent<'_>) -> Result<(), String> {
+        self.apply(event)?;
+        self.observer.observe(&Moment::World { time, event: *event });
         Ok(())
     }
 
-    fn apply(&mut self, what: &WorldEvent<'_>) -> Result<(), String> {
-        match what {
+    fn apply(&mut self, event: &WorldEvent<'_>) -> Result<(), String> {
+        match event {
             WorldEvent::Lost { id, to, .. } => self.arrive(*id, *to).map(|_| ()),
             WorldEvent::Duplicated { id } => {
                 let (_, _, copies) =

@@ -89,13 +89,13 @@ impl<C, E> Observer<C, E> for Roles<C, E> {
             *family_role = role;
         }
         match moment {
-            Moment::World { what: WorldEvent::Paused { node }, .. } => set(&mut self.paused, *node, true),
-            Moment::World { what: WorldEvent::Resumed { node }, .. } => set(&mut self.paused, *node, false),
+            Moment::World { event: WorldEvent::Paused { node }, .. } => set(&mut self.paused, *node, true),
+            Moment::World { event: WorldEvent::Resumed { node }, .. } => set(&mut self.paused, *node, false),
             Moment::Input { node, input: ObservedInput::Start { .. }, .. } => {
                 set(&mut self.paused, *node, false);
                 set(&mut self.down, *node, false);
             }
-            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
+            Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 set(&mut self.paused, *node, false);
                 set(&mut self.down, *node, true);
             }

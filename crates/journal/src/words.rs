@@ -95,8 +95,8 @@ fn transmission(sent: &Sent<'_>, to: &str) -> (TextKind, String) {
 }
 
 /// Describes a world event.
-pub fn world(what: &WorldEvent<'_>) -> String {
-    match what {
+pub fn world(event: &WorldEvent<'_>) -> String {
+    match event {
         WorldEvent::Lost { id, to, why } => format!("message {id} to {to}: {why}"),
         WorldEvent::Duplicated { id } => format!("message {id} is duplicated"),
         WorldEvent::Crashed { node, lost_writes: 0 } => format!("node {node} crashes"),

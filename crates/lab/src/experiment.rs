@@ -195,7 +195,7 @@ impl<F: FamilyLab> Judges<F> {
     /// Saves the results at the first orderly stop of a node, and discards them when a node starts.
     fn note_stops(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         match moment {
-            Moment::World { what: WorldEvent::Ended { .. }, .. } if self.stopped.is_none() => {
+            Moment::World { event: WorldEvent::Ended { .. }, .. } if self.stopped.is_none() => {
                 let (summary, verdicts) = (self.present_summary(), self.properties.verdicts());
                 self.stopped = Some(ResultsBeforeStop { summary, verdicts });
             }

@@ -146,7 +146,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
                     self.add(sort, text);
                 }
             }
-            Moment::World { time, what } => self.begin(*time, None, TextKind::World, words::world(what)),
+            Moment::World { time, event } => self.begin(*time, None, TextKind::World, words::world(event)),
         }
         self.roles.observe(moment);
     }

@@ -49,8 +49,8 @@ impl WorldJournal {
         &self.path
     }
 
-    pub(crate) fn record(&mut self, what: WorldEvent<'_>) -> Result<(), LiveError> {
-        let moment = Moment::World { time: self.clock.now(), what };
+    pub(crate) fn record(&mut self, event: WorldEvent<'_>) -> Result<(), LiveError> {
+        let moment = Moment::World { time: self.clock.now(), event };
         Observer::<(), ()>::observe(&mut self.lines, &moment);
         self.pour()
     }

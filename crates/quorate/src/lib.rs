@@ -86,7 +86,7 @@
 //! one counts the messages that were lost.
 //!
 //! ```
-//! use quorate::journal::moment::Happening;
+//! use quorate::journal::moment::WorldEvent;
 //! use quorate::sim::{Setup, Wire};
 //! use quorate::{Describe, Moment, Observer, World};
 //! # use quorate::{Effects, Group, Input, Never, NodeId, Protocol, Time};
@@ -126,7 +126,7 @@
 //!
 //! impl<C, E> Observer<C, E> for LostMessages {
 //!     fn observe(&mut self, moment: &Moment<'_, C, E>) {
-//!         if let Moment::World { what: Happening::Lost { .. }, .. } = moment {
+//!         if let Moment::World { event: WorldEvent::Lost { .. }, .. } = moment {
 //!             self.0 += 1;
 //!         }
 //!     }

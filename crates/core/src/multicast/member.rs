@@ -56,8 +56,8 @@ pub use flush::{Report, Settled};
 pub use view_state::Holdings;
 
 use super::{
-    Begin, Command, DataMessage, Delivery, Event, HoldBack, Message, MessageId, OrderMessage, OrderSink, Payload, Plan,
-    Position, Refusal, Route, State,
+    Command, DataMessage, Delivery, Event, HoldBack, MakeOrdering, Message, MessageId, OrderMessage, OrderSink,
+    Payload, Plan, Position, Refusal, Route, State,
 };
 use crate::about::About;
 use crate::effects::Effects;
@@ -94,12 +94,12 @@ pub struct Member<S> {
 struct Config {
     me: NodeId,
     plan: Arc<Plan>,
-    begin: Begin,
+    make_ordering: MakeOrdering,
 }
 
 impl Config {
     fn view_state(&self, view: View) -> ViewState {
-        ViewState::new(&self.plan, self.me, view, self.begin)
+        ViewState::new(&self.plan, self.me, view, self.make_ordering)
     }
 }
 
@@ -153,12 +153,12 @@ impl<S: State> Protocol for Member<S> {
 }
 
 impl<S: State> Member<S> {
-    /// Creates the node `me` of a group with this plan, whose ordering `begin` creates for each
-    /// view. It takes part once it is started, or with its first view.
-    pub fn new(me: NodeId, plan: Arc<Plan>, begin: Begin) -> Self {
+    /// Creates the node `me` of a group with this plan, whose ordering `make_ordering` creates for
+    /// each view. It takes part once it is started, or with its first view.
+    pub fn new(me: NodeId, plan: Arc<Plan>, make_ordering: MakeOrdering) -> Self {
         Self {
             group_state: GroupState::Loaded(S::begin(&plan)),
-            config: Fixed::new(Config { me, plan, begin }),
+            config: Fixed::new(Config { me, plan, make_ordering }),
             stage: Stage::NoView,
             archive: Archive::default(),
             refused: None,

@@ -40,7 +40,7 @@ pub use isis::Isis;
 pub use member::{Member, Report};
 pub use message::{DataMessage, Message, Piece};
 pub use order_message::{OrderMessage, OrderReport};
-pub use ordering::{AnyOrdering, Begin, ErasedOrdering, OrderSink, Ordering, PartialOrdering, Route, Survey};
+pub use ordering::{AnyOrdering, ErasedOrdering, MakeOrdering, OrderSink, Ordering, PartialOrdering, Route, Survey};
 pub use payload::Payload;
 pub use plan::{Delivery, Plan, Sequencing, Window};
 pub use sequencer::{Position, Sequencer};

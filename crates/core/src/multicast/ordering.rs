@@ -11,8 +11,8 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
-/// Creates the ordering of a member of a view.
-pub type Begin = fn(&Plan, NodeId, &Group) -> AnyOrdering;
+/// A function that creates the ordering of a member of a view.
+pub type MakeOrdering = fn(&Plan, NodeId, &Group) -> AnyOrdering;
 
 /// The order of one view's messages at one member. It stores no messages: those are in the
 /// [`HoldBack`] queue, and the ordering decides which of them may be delivered.
@@ -29,7 +29,8 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
     where
         Self: Sized;
 
-    /// Creates the same as an [`AnyOrdering`]: this function is its [`Begin`].
+    /// Creates the ordering as an [`AnyOrdering`]. This function is the [`MakeOrdering`] of the
+    /// type.
     fn boxed(plan: &Plan, me: NodeId, members: &Group) -> AnyOrdering
     where
         Self: Sized,

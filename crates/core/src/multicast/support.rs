@@ -100,7 +100,7 @@ pub(super) fn queue(nodes: usize) -> HoldBack {
     HoldBack::new(GroupId::ONLY, View::FIRST, Group::of_size(nodes))
 }
 
-pub(super) fn bare<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Causes); N] {
+pub(super) fn without_causes<const N: usize>(ids: [(usize, u64); N]) -> [(MessageId, Causes); N] {
     ids.map(|(sender, number)| (id(sender, number), Causes::none()))
 }
 

@@ -22,8 +22,8 @@ use expect_test::Expect;
 use std::string::String;
 
 macro_rules! rules {
-    (@own $usual:expr) => { $usual };
-    (@own $usual:expr, $own:expr) => { $own };
+    (@own $default:expr) => { $default };
+    (@own $default:expr, $own:expr) => { $own };
     (
         $make:expr, $size:expr;
         $($(#[$meta:meta])* $name:ident($(by $maker:expr,)? $(of $nodes:literal,)? $script:literal, $trace:expr);)*

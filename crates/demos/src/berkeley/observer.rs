@@ -252,7 +252,7 @@ impl Observer<Command, Event> for SpreadObserver {
             Moment::Input { time, node, input: ObservedInput::Start { incarnation, .. }, .. } => {
                 self.node_started(*time, *node, *incarnation);
             }
-            Moment::World { time, what: WorldEvent::Crashed { node, .. } } => self.node_crashed(*time, *node),
+            Moment::World { time, event: WorldEvent::Crashed { node, .. } } => self.node_crashed(*time, *node),
             Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
                 self.event_emitted(*time, *node, event)
             }

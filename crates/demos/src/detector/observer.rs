@@ -139,7 +139,7 @@ impl Observer<Never, DetectorEvent> for QualityObserver {
     fn observe(&mut self, moment: &Moment<'_, Never, DetectorEvent>) {
         match moment {
             Moment::Input { time, node, input: ObservedInput::Start { .. }, .. } => self.node_started(*time, *node),
-            Moment::World { time, what: WorldEvent::Crashed { node, .. } } => self.node_stopped(*time, *node),
+            Moment::World { time, event: WorldEvent::Crashed { node, .. } } => self.node_stopped(*time, *node),
             Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
                 self.event_emitted(*time, *node, **event)
             }

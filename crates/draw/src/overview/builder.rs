@@ -82,7 +82,7 @@ impl OverviewBuilder {
                 self.count_effect(*node, effect, &mut found);
                 Some(*node)
             }
-            Moment::World { what, .. } => self.count_world(what, &mut found),
+            Moment::World { event, .. } => self.count_world(event, &mut found),
         };
         if let Some(node) = node
             && self.change(node, roles.role(node), time)
@@ -202,8 +202,8 @@ impl OverviewBuilder {
         }
     }
 
-    fn count_world(&self, what: &WorldEvent<'_>, found: &mut Bin) -> Option<NodeId> {
-        match what {
+    fn count_world(&self, event: &WorldEvent<'_>, found: &mut Bin) -> Option<NodeId> {
+        match event {
             WorldEvent::Lost { id, to, .. } => {
                 found.lost = u64::from(self.has(id.sender) || self.has(*to));
                 None

@@ -298,12 +298,12 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         }
     }
 
-    fn world(&mut self, time: Time, what: &WorldEvent<'_>) {
+    fn world(&mut self, time: Time, event: &WorldEvent<'_>) {
         // The hold-back queue is in memory, so a crash empties it.
-        if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = what {
+        if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = event {
             self.set_queue(time, *node, QueueContents::default());
         }
-        match what {
+        match event {
             WorldEvent::Lost { id, to, why } => {
                 let at = self.place(time);
                 if let Some((message, repeated)) = self.in_flight.end_copy(*id, *to)
@@ -313,28 +313,28 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
                 }
             }
             WorldEvent::Duplicated { id } => self.in_flight.duplicate(*id),
-            WorldEvent::Crashed { node, .. } => self.mark(time, Some(*node), MarkKind::Crashed, what),
-            WorldEvent::Ended { node } => self.mark(time, Some(*node), MarkKind::Ended, what),
-            WorldEvent::Paused { node } => self.mark(time, Some(*node), MarkKind::Paused, what),
-            WorldEvent::Resumed { node } => self.mark(time, Some(*node), MarkKind::Resumed, what),
+            WorldEvent::Crashed { node, .. } => self.mark(time, Some(*node), MarkKind::Crashed, event),
+            WorldEvent::Ended { node } => self.mark(time, Some(*node), MarkKind::Ended, event),
+            WorldEvent::Paused { node } => self.mark(time, Some(*node), MarkKind::Paused, event),
+            WorldEvent::Resumed { node } => self.mark(time, Some(*node), MarkKind::Resumed, event),
             WorldEvent::Changed { text } => {
                 let (place, before) = (self.place(time), self.options.window.is_before(time));
                 let is_band = self.options.window.is_after(time) || self.bands.record(text, place, before);
                 self.scene.omitted.bands = self.bands.left_out();
                 if !is_band {
-                    self.mark(time, None, MarkKind::Changed, what);
+                    self.mark(time, None, MarkKind::Changed, event);
                 }
             }
         }
     }
 
-    fn mark(&mut self, time: Time, node: Option<NodeId>, kind: MarkKind, what: &WorldEvent<'_>) {
+    fn mark(&mut self, time: Time, node: Option<NodeId>, kind: MarkKind, event: &WorldEvent<'_>) {
         let lane = node.and_then(|node| self.lanes.index(node));
         if !self.shows(time) || (node.is_some() && lane.is_none()) {
             return;
         }
         let place = self.place(time);
-        self.scene.marks.push(Mark { line: self.line, place, lane, kind, text: words::world(what) });
+        self.scene.marks.push(Mark { line: self.line, place, lane, kind, text: words::world(event) });
         if let (Some(lane), Some(node)) = (lane, node) {
             self.lanes.change(lane, LaneState::new(&self.roles, node), place);
         }
@@ -378,7 +378,7 @@ impl<C: Display, E: Display> Observer<C, E> for SceneBuilder<C, E> {
         match moment {
             Moment::Input { time, node, input, .. } => self.input(*time, *node, input),
             Moment::Effect { time, node, effect } => self.effect(*time, *node, effect),
-            Moment::World { time, what } => self.world(*time, what),
+            Moment::World { time, event } => self.world(*time, event),
         }
     }
 }

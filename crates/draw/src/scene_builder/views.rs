@@ -148,7 +148,7 @@ impl ViewTracker {
             Moment::Effect { node, effect: ObservedEffect::Rule { rule: FREEZE_RULE, .. }, .. } => {
                 self.end_lease(*node, place)
             }
-            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
+            Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 self.crash(*node, place);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}

@@ -136,8 +136,8 @@ impl VectorClocks {
         self.observe(&Moment::Effect { time: Time::ZERO, node, effect });
     }
 
-    fn world_moment(&mut self, what: WorldEvent<'_>) {
-        self.observe(&Moment::World { time: Time::ZERO, what });
+    fn world_moment(&mut self, event: WorldEvent<'_>) {
+        self.observe(&Moment::World { time: Time::ZERO, event });
     }
 
     fn observe(&mut self, moment: &Moment<'_, (), ()>) {

@@ -162,8 +162,8 @@ impl Lines {
         self.json(&line);
     }
 
-    fn world(&mut self, what: &WorldEvent<'_>) {
-        let line = match what {
+    fn world(&mut self, event: &WorldEvent<'_>) {
+        let line = match event {
             WorldEvent::Lost { id, to, why } => WorldLine::Lost { id: *id, to: *to, why: *why },
             WorldEvent::Duplicated { id } => WorldLine::Duplicated { id: *id },
             WorldEvent::Crashed { node, lost_writes } => WorldLine::Crashed { node: *node, lost_writes: *lost_writes },
@@ -210,10 +210,10 @@ impl<C: Serialize, E: Serialize> Observer<C, E> for Lines {
                 self.last_line = LastLine::OpenStep { effects: 0 };
             }
             Moment::Effect { effect, .. } => self.effect(effect),
-            Moment::World { time, what } => {
+            Moment::World { time, event } => {
                 self.close();
                 self.text(format_args!("{{\"time\":{},\"world\":", time.nanos()));
-                self.world(what);
+                self.world(event);
                 self.bytes.push(b'}');
                 self.end_line();
             }

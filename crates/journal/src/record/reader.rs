@@ -54,7 +54,7 @@ pub(super) type Raw = Box<RawValue>;
 
 pub(super) enum Entry<C, E> {
     Step(Step<C, E>),
-    World { time: Time, what: WorldLine<String> },
+    World { time: Time, event: WorldLine<String> },
 }
 
 pub(super) struct Step<C, E> {
@@ -74,7 +74,7 @@ impl<C, E> Entry<C, E> {
                     show_effect(*time, *node, effect, observer);
                 }
             }
-            Self::World { time, what } => show_world(*time, what, observer),
+            Self::World { time, event } => show_world(*time, event, observer),
         }
     }
 }
@@ -171,9 +171,9 @@ impl<R: BufRead> Journal<R> {
             serde_json::from_str(&self.buffer).map_err(|error| malformed(reason_within_line(&error)))?;
         let time = Time::from_nanos(line.time);
         match (line.world, line.node, line.input) {
-            (Some(what), None, None) => {
-                self.check_node(node_of(&what))?;
-                Ok(Some(Entry::World { time, what }))
+            (Some(event), None, None) => {
+                self.check_node(node_of(&event))?;
+                Ok(Some(Entry::World { time, event }))
             }
             (None, Some(node), Some(input)) => {
                 self.check_node(Some(node))?;
@@ -268,8 +268,8 @@ fn read_line(input: &mut impl BufRead, buffer: &mut String, line: u64) -> Result
 
 /// Returns the node that a world event is about, which must exist. Receivers of messages are not
 /// checked.
-fn node_of(what: &WorldLine<String>) -> Option<NodeId> {
-    match what {
+fn node_of(event: &WorldLine<String>) -> Option<NodeId> {
+    match event {
         WorldLine::Lost { id, .. } | WorldLine::Duplicated { id } => Some(id.sender),
         WorldLine::Crashed { node, .. }
         | WorldLine::Ended { node }
@@ -279,8 +279,8 @@ fn node_of(what: &WorldLine<String>) -> Option<NodeId> {
     }
 }
 
-fn show_world<C, E>(time: Time, what: &WorldLine<String>, observer: &mut impl Observer<C, E>) {
-    let what = match what {
+fn show_world<C, E>(time: Time, event: &WorldLine<String>, observer: &mut impl Observer<C, E>) {
+    let event = match event {
         WorldLine::Lost { id, to, why } => WorldEvent::Lost { id: *id, to: *to, why: *why },
         WorldLine::Duplicated { id } => WorldEvent::Duplicated { id: *id },
         WorldLine::Crashed { node, lost_writes } => WorldEvent::Crashed { node: *node, lost_writes: *lost_writes },
@@ -289,7 +289,7 @@ fn show_world<C, E>(time: Time, what: &WorldLine<String>, observer: &mut impl Ob
         WorldLine::Resumed { node } => WorldEvent::Resumed { node: *node },
         WorldLine::Changed(text) => WorldEvent::Changed { text },
     };
-    observer.observe(&Moment::World { time, what });
+    observer.observe(&Moment::World { time, event });
 }
 
 fn show_input<C, E>(

@@ -7,8 +7,8 @@ use quorate_core::NodeId;
 use quorate_core::about::Profile;
 use quorate_core::fixtures::multicast::{self as wrong, BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty};
 use quorate_core::multicast::{
-    Begin, Board, Causal, Command, Event, Facts, Fifo, Isis, Member, MultiGroup, Ordering, Plan, Sequencer, Unordered,
-    causal, fifo, isis, sequencer, unordered,
+    Board, Causal, Command, Event, Facts, Fifo, Isis, MakeOrdering, Member, MultiGroup, Ordering, Plan, Sequencer,
+    Unordered, causal, fifo, isis, sequencer, unordered,
 };
 use quorate_core::wrap::Viewed;
 use quorate_erased::{AnyCodec, Erasable, Erased, ErasedInViews};
@@ -95,8 +95,8 @@ impl MulticastEntry {
     }
 }
 
-fn planned(facts: &'static Facts, begin: Begin) -> MulticastEntry {
-    multicast(facts, move |me, plan| Member::new(me, Arc::clone(plan), begin))
+fn planned(facts: &'static Facts, make_ordering: MakeOrdering) -> MulticastEntry {
+    multicast(facts, move |me, plan| Member::new(me, Arc::clone(plan), make_ordering))
 }
 
 fn multicast(

@@ -435,7 +435,7 @@ fn demand(spec: &Spec<Multicast>) -> Demand {
     let defaults = match settings.traffic {
         // Long enough that no message of the last multicast is in flight.
         Pattern::Single => Latency::Fixed(typical.times(10)),
-        Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4) },
+        Pattern::Random => Latency::Uniform { min: Duration::ZERO, max: typical.times(4) },
         Pattern::Flood => Latency::Fixed(Duration::ZERO),
     };
     Demand {

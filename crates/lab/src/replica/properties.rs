@@ -357,7 +357,7 @@ impl Properties {
     }
 
     fn contradiction(&self, explanation: &linear::Explanation) -> Violation {
-        let (time, line) = self.answers.get(&explanation.misfit).copied().unwrap_or((self.end, self.lines));
+        let (time, line) = self.answers.get(&explanation.unexplained).copied().unwrap_or((self.end, self.lines));
         let asked = |id: &OperationId| self.asked.values().find(|asked| asked.id == *id);
         let since = explanation.conflict.iter().filter_map(asked).map(|asked| asked.since).min();
         let text = explanation.to_string().trim_end().to_owned();
@@ -464,9 +464,9 @@ impl Observer<Command, Event> for Properties {
             Moment::Input { node, input, .. } => self.record_input(*node, input),
             Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => self.record_event(*node, event),
             Moment::Effect { effect: ObservedEffect::Rule { rule: "RP-6", .. }, .. } => self.counts.leased += 1,
-            Moment::World { what: WorldEvent::Changed { text }, .. } => self.log_audit.record_clock_change(text),
+            Moment::World { event: WorldEvent::Changed { text }, .. } => self.log_audit.record_clock_change(text),
             Moment::Effect { node, effect: ObservedEffect::Save(_), .. } => self.set(*node, |state| state.saves += 1),
-            Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
+            Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 self.record_crash(*node);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}

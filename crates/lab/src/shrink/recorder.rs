@@ -297,10 +297,10 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         }
     }
 
-    fn record_world_event(&mut self, time: Time, what: &WorldEvent<'_>) {
+    fn record_world_event(&mut self, time: Time, event: &WorldEvent<'_>) {
         self.disks.settle(self.clock.now);
         let at = self.elapsed(time);
-        match what {
+        match event {
             WorldEvent::Lost { id, why, .. } => self.record_loss(time, *id, *why),
             WorldEvent::Duplicated { id } => {
                 if let Some(flight) = self.flights.get_mut(id) {
@@ -442,7 +442,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for ChoiceRecorder<F> {
         match moment {
             Moment::Input { time, now, node, input } => self.record_input(*time, *now, *node, input),
             Moment::Effect { time, node, effect } => self.record_effect(*time, *node, effect),
-            Moment::World { time, what } => self.record_world_event(*time, what),
+            Moment::World { time, event } => self.record_world_event(*time, event),
         }
     }
 }

@@ -48,14 +48,14 @@ pub(super) fn without_unused_parts<F: FamilyLab>(spec: &Spec<F>, failure: &Failu
                 fault.lasts = fault.lasts.filter(|lasts| fault.at + *lasts <= breach);
             }
         }
-        let is_usual = |direction: &Direction| match direction {
+        let is_default = |direction: &Direction| match direction {
             Direction::Message { fate: Fate::Takes(length), .. } => spec.latency == Latency::Fixed(*length),
             Direction::Sync { takes, .. } => spec.disk == Latency::Fixed(*takes),
             Direction::Message { .. } | Direction::Timer { .. } => false,
         };
         // A duplicated message needs a direction for its first delivery too, or that would be
         // random.
-        script.directions.retain(|direction| failure.used(direction) && !is_usual(direction));
+        script.directions.retain(|direction| failure.used(direction) && !is_default(direction));
     }
     tidy
 }

@@ -212,7 +212,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Tally<F> {
                 }
                 return;
             }
-            Moment::World { what: WorldEvent::Changed { text }, .. } => self.record_change(text),
+            Moment::World { event: WorldEvent::Changed { text }, .. } => self.record_change(text),
             Moment::World { .. } => {}
         }
         self.roles.observe(moment);

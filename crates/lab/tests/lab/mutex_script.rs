@@ -62,7 +62,7 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
 
     /// Changes the rate of a node's clock.
     pub(crate) fn drifts(mut self, millis: i64, fault: &str) -> Self {
-        self.observer.observe(&Moment::World { time: ms(millis), what: WorldEvent::Changed { text: fault } });
+        self.observer.observe(&Moment::World { time: ms(millis), event: WorldEvent::Changed { text: fault } });
         self
     }
 
@@ -91,8 +91,8 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
     }
 
     pub(crate) fn crashes(mut self, millis: i64, number: u32) -> Self {
-        let what = WorldEvent::Crashed { node: node(number), lost_writes: 0 };
-        self.observer.observe(&Moment::World { time: ms(millis), what });
+        let event = WorldEvent::Crashed { node: node(number), lost_writes: 0 };
+        self.observer.observe(&Moment::World { time: ms(millis), event });
         self
     }
 

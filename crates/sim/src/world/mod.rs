@@ -254,11 +254,11 @@ impl<P: Protocol, O> Environment<P, O> {
     }
 
     /// Shows a world event to the observer.
-    fn observe_world(&mut self, what: WorldEvent<'_>)
+    fn observe_world(&mut self, event: WorldEvent<'_>)
     where
         O: Observer<P::Command, P::Event>,
     {
-        self.observer.observe(&Moment::World { time: self.time, what });
+        self.observer.observe(&Moment::World { time: self.time, event });
     }
 
     fn report_message_events(&mut self)

@@ -92,8 +92,8 @@ impl Observer<Actions, String> for MessageAccounts {
                     assert!(self.0.insert(id, (1, 0)).is_none(), "{id} was sent before");
                 }
             }
-            Moment::World { what: WorldEvent::Duplicated { id }, .. } => self.0.get_mut(id).unwrap().0 += 1,
-            Moment::World { what: WorldEvent::Lost { id, .. }, .. }
+            Moment::World { event: WorldEvent::Duplicated { id }, .. } => self.0.get_mut(id).unwrap().0 += 1,
+            Moment::World { event: WorldEvent::Lost { id, .. }, .. }
             | Moment::Input { input: ObservedInput::Message { id, .. }, .. } => self.0.get_mut(id).unwrap().1 += 1,
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }

@@ -42,7 +42,7 @@ impl Observer<Actions, String> for Deliveries {
             Moment::Input { time, node, input: ObservedInput::Message { id, .. }, .. } => {
                 self.received.push((*node, *id, time.since(self.sent[id])));
             }
-            Moment::World { what: WorldEvent::Lost { why, .. }, .. } => {
+            Moment::World { event: WorldEvent::Lost { why, .. }, .. } => {
                 let why = match why {
                     Loss::Chance => "chance",
                     Loss::Cut => "cut",
@@ -50,7 +50,7 @@ impl Observer<Actions, String> for Deliveries {
                 };
                 *self.lost.entry(why).or_default() += 1;
             }
-            Moment::World { what: WorldEvent::Duplicated { .. }, .. } => self.duplicated += 1,
+            Moment::World { event: WorldEvent::Duplicated { .. }, .. } => self.duplicated += 1,
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }

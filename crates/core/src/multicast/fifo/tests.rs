@@ -2,7 +2,7 @@
 
 use super::Fifo;
 use crate::multicast::OrderReport;
-use crate::multicast::support::{bare, delivered_by, group, id, run_script, settle, survey};
+use crate::multicast::support::{delivered_by, group, id, run_script, settle, survey, without_causes};
 
 #[test]
 fn fi_1_a_message_waits_for_earlier_ones() {
@@ -25,7 +25,7 @@ fn fi_2_senders_do_not_wait_for_each_other() {
 
 #[test]
 fn fi_3_messages_after_a_gap_are_dropped_when_a_view_ends() {
-    let held = bare([(1, 2), (1, 3), (2, 1), (2, 3), (3, 5)]);
+    let held = without_causes([(1, 2), (1, 3), (2, 1), (2, 3), (3, 5)]);
     let survey = survey(held, [1, 0, 5], [(1, OrderReport::Nothing)]);
     assert_eq!(
         settle::<Fifo>(&survey),

@@ -3,7 +3,7 @@
 use super::{Isis, Priorities, Priority, PriorityState, Vote};
 use crate::multicast::causal::Causes;
 use crate::multicast::support::{
-    RecordingSink, assert_forgets, bare, delivered_by, group, id, node, queue, run_script, settle, survey,
+    RecordingSink, assert_forgets, delivered_by, group, id, node, queue, run_script, settle, survey, without_causes,
 };
 use crate::multicast::{Causal, Fifo, OrderMessage, OrderReport, Ordering, Payload, Unordered};
 
@@ -102,7 +102,7 @@ fn is_5_priorities_are_forgotten_with_their_messages() {
 
 #[test]
 fn is_6_messages_without_an_agreed_priority_come_after_all_delivered_ones() {
-    let held = bare([(1, 1), (1, 2), (2, 1)]);
+    let held = without_causes([(1, 1), (1, 2), (2, 1)]);
     // Node 2 never saw 1#2, and may have delivered 2#1 and 1#1.
     let knows_two = [((1, 1), PriorityState::Agreed(priority(9, 1))), ((2, 1), PriorityState::Agreed(priority(4, 2)))];
     let knows_three = [
@@ -118,7 +118,7 @@ fn is_6_messages_without_an_agreed_priority_come_after_all_delivered_ones() {
 fn is_6_messages_without_an_agreed_priority_come_after_deliveries_of_a_crashed_member() {
     // Node 1, which has crashed, proposed a large priority for 2#1 and delivered 3#1, whose
     // position all members knew.
-    let held = bare([(2, 1), (3, 1)]);
+    let held = without_causes([(2, 1), (3, 1)]);
     let knows =
         |proposed| [((2, 1), PriorityState::Proposed(proposed)), ((3, 1), PriorityState::Agreed(priority(2, 3)))];
     let (two, three) = (knows(priority(1, 2)), knows(priority(1, 3)));
@@ -140,7 +140,7 @@ fn is_6_a_message_without_an_agreed_priority_stays_before_its_effects() {
 fn is_6_a_message_without_an_agreed_priority_stays_after_earlier_ones_of_its_sender() {
     // A crashed member proposed a large priority for 1#1. The proposal for 1#2 was made before that
     // was known.
-    let held = bare([(1, 1), (1, 2)]);
+    let held = without_causes([(1, 1), (1, 2)]);
     let knows = [((1, 1), PriorityState::Agreed(priority(50, 2))), ((1, 2), PriorityState::Proposed(priority(2, 3)))];
     let survey = survey(held, [0, 0, 0], [(3, priorities(&knows))]);
     assert_eq!(settle::<Isis<Fifo>>(&survey), [id(1, 1), id(1, 2)]);

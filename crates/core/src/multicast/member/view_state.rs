@@ -1,6 +1,8 @@
 //! The state of a member in one view.
 
-use super::super::{AckMatrix, AnyOrdering, Begin, Causes, GroupId, HoldBack, MessageId, OrderReport, Payload, Plan};
+use super::super::{
+    AckMatrix, AnyOrdering, Causes, GroupId, HoldBack, MakeOrdering, MessageId, OrderReport, Payload, Plan,
+};
 use crate::group::Group;
 use crate::node::NodeId;
 use crate::view::View;
@@ -30,11 +32,11 @@ pub(super) struct ViewState {
 }
 
 impl ViewState {
-    pub(super) fn new(plan: &Plan, me: NodeId, view: View, begin: Begin) -> Self {
+    pub(super) fn new(plan: &Plan, me: NodeId, view: View, make_ordering: MakeOrdering) -> Self {
         let members = view.members().clone();
         let none = vec![0; members.len()];
         Self {
-            order: begin(plan, me, &members),
+            order: make_ordering(plan, me, &members),
             queue: HoldBack::new(plan.id, view.epoch(), members.clone()),
             acks: AckMatrix::new(&members),
             view,

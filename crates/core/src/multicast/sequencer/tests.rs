@@ -3,8 +3,8 @@
 use super::{Position, Positions, Sequencer};
 use crate::multicast::causal::Causes;
 use crate::multicast::support::{
-    RecordingSink, assert_all_deliver, assert_forgets, bare, delivered_by, group, id, node, prune, queue, run_script,
-    settle, survey,
+    RecordingSink, assert_all_deliver, assert_forgets, delivered_by, group, id, node, prune, queue, run_script, settle,
+    survey, without_causes,
 };
 use crate::multicast::{Causal, Fifo, OrderMessage, OrderReport, Ordering, Payload, Plan, Sequencing, Unordered};
 
@@ -89,7 +89,7 @@ fn sq_5_numbers_are_forgotten_with_their_messages() {
 
 #[test]
 fn sq_6_numbered_messages_come_first() {
-    let held = bare([(1, 3), (2, 1), (2, 2), (3, 1)]);
+    let held = without_causes([(1, 3), (2, 1), (2, 2), (3, 1)]);
     let notes = [(2, positions(7, &[(7, (3, 1)), (8, (1, 4))])), (3, positions(0, &[(7, (3, 1)), (9, (1, 3))]))];
     let survey = survey(held, [2, 0, 0], notes);
     let order = settle::<Sequencer<Unordered>>(&survey);
@@ -99,7 +99,7 @@ fn sq_6_numbered_messages_come_first() {
 
 #[test]
 fn sq_6_the_inner_order_places_messages_after_an_unknown_number() {
-    let held = bare([(2, 1), (2, 2), (3, 1)]);
+    let held = without_causes([(2, 1), (2, 2), (3, 1)]);
     let survey = survey(held, [0, 0, 0], [(3, positions(0, &[(1, (3, 1)), (3, (2, 2))]))]);
     let order = settle::<Sequencer<Fifo>>(&survey);
     assert_eq!(order, [id(3, 1), id(2, 1), id(2, 2)], "number 2 of 2#1 was lost, but 2#2 is not lost with it");

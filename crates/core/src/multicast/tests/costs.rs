@@ -6,7 +6,7 @@ use crate::effects::{Effect, Effects};
 use crate::group::Group;
 use crate::multicast::support::{delivered_by, group, run_script};
 use crate::multicast::{
-    Begin, Causal, Command, Delivery, Event, Facts, Fifo, Isis, Member, Ordering, Plan, Sequencer, Sequencing,
+    Causal, Command, Delivery, Event, Facts, Fifo, Isis, MakeOrdering, Member, Ordering, Plan, Sequencer, Sequencing,
     Unordered, causal, fifo, isis, sequencer, unordered,
 };
 use crate::node::{Incarnation, NodeId};
@@ -17,9 +17,10 @@ use std::vec;
 use std::vec::Vec;
 
 /// Returns the number of messages, and the number of message times until the last member delivered.
-fn measure(begin: Begin, plan: &Plan, sender: NodeId) -> (u64, u64) {
+fn measure(make_ordering: MakeOrdering, plan: &Plan, sender: NodeId) -> (u64, u64) {
     let plan = Arc::new(plan.clone());
-    let mut nodes: Vec<_> = plan.members.iter().map(|me| Member::<()>::new(me, Arc::clone(&plan), begin)).collect();
+    let mut nodes: Vec<_> =
+        plan.members.iter().map(|me| Member::<()>::new(me, Arc::clone(&plan), make_ordering)).collect();
     let start = |incarnation| Input::Start { durable: (), incarnation };
     for node in &mut nodes {
         node.step(Time::ZERO, start(Incarnation::FIRST), &mut Effects::new(&mut Vec::new()));
@@ -58,7 +59,7 @@ fn measure(begin: Begin, plan: &Plan, sender: NodeId) -> (u64, u64) {
     (messages, slowest)
 }
 
-fn check(begin: Begin, facts: &Facts) {
+fn check(make_ordering: MakeOrdering, facts: &Facts) {
     let ways: &[Sequencing] =
         if facts.sequences { &[Sequencing::ToAll, Sequencing::Via] } else { &[Sequencing::ToAll] };
     for (delivery, sequencing) in
@@ -68,10 +69,10 @@ fn check(begin: Begin, facts: &Facts) {
             let plan = Plan { delivery, sequencing, relay, ..Plan::new(Group::of_size(size)) };
             let book = (facts.expected)(&plan);
             let what = std::format!("{} with {plan:?}", facts.profile.name);
-            let first = measure(begin, &plan, NodeId::from_index(0));
+            let first = measure(make_ordering, &plan, NodeId::from_index(0));
             assert_eq!(first, (book.messages_of_sequencer, book.slowest_of_sequencer), "{what}, the first sends");
             if size > 1 {
-                let last = measure(begin, &plan, NodeId::from_index(size - 1));
+                let last = measure(make_ordering, &plan, NodeId::from_index(size - 1));
                 assert_eq!(last, (book.messages, book.slowest), "{what}, the last sends");
             }
         }

@@ -8,13 +8,13 @@ use crate::fixtures::multicast::{
     SequencerHasty, UNIFORM_HASTY, hasty_uniform, unrelayed,
 };
 use crate::multicast::support::{delivered_by, group, run_script};
-use crate::multicast::{Begin, Delivery, Facts, Fifo, Ordering, Plan, Unordered};
+use crate::multicast::{Delivery, Facts, Fifo, MakeOrdering, Ordering, Plan, Unordered};
 use crate::testing::ScriptGroup;
 use std::string::String;
 
 /// Returns the violation that the first failing seed found.
-fn finding(begin: Begin, facts: &Facts) -> String {
-    let found = (0..200).find_map(|seed| run_seed(begin, &group(3), facts, &FAULT_BUDGETS[1], seed).err());
+fn finding(make_ordering: MakeOrdering, facts: &Facts) -> String {
+    let found = (0..200).find_map(|seed| run_seed(make_ordering, &group(3), facts, &FAULT_BUDGETS[1], seed).err());
     found.unwrap_or_else(|| panic!("no seed finds the bug of {}", facts.profile.name))
 }
 

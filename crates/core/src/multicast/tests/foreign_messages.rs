@@ -1,41 +1,41 @@
-//! Messages and reports of another ordering change nothing.
+//! An ordering ignores the messages and reports of other orderings.
 
 use crate::multicast::isis::{Priorities, Priority, PriorityState, Vote};
 use crate::multicast::sequencer::Positions;
-use crate::multicast::support::{RecordingSink, bare, group, id, node, queue, survey};
+use crate::multicast::support::{RecordingSink, group, id, node, queue, survey, without_causes};
 use crate::multicast::{
-    AnyOrdering, Begin, Causal, Causes, Fifo, Isis, OrderMessage, OrderReport, Ordering, Payload, Position, Sequencer,
-    Unordered,
+    AnyOrdering, Causal, Causes, Fifo, Isis, MakeOrdering, OrderMessage, OrderReport, Ordering, Payload, Position,
+    Sequencer, Unordered,
 };
 
-fn begun(begin: Begin) -> AnyOrdering {
-    begin(&group(3), node(3), &group(3).members)
+fn at_node_3(make_ordering: MakeOrdering) -> AnyOrdering {
+    make_ordering(&group(3), node(3), &group(3).members)
 }
 
 #[test]
-fn messages_of_another_ordering_change_nothing() {
+fn messages_of_another_ordering_are_ignored() {
     let (first, second) = (id(1, 1), id(1, 2));
     let priority = Priority { number: 9, proposer: node(1) };
     let position = OrderMessage::Position(Position { number: 1, id: first });
     let votes = [Vote::Proposal { id: first, number: 9 }, Vote::Agreed { id: first, priority }].map(OrderMessage::Vote);
-    let orders: [(Begin, &[OrderMessage]); 5] = [
+    let cases: [(MakeOrdering, &[OrderMessage]); 5] = [
         (Unordered::boxed, &[position, votes[0], votes[1]]),
         (Fifo::boxed, &[position, votes[0], votes[1]]),
         (Causal::boxed, &[position, votes[0], votes[1]]),
         (Sequencer::<Fifo>::boxed, &votes),
         (Isis::<Fifo>::boxed, &[position]),
     ];
-    for (begin, foreign) in orders {
-        let (mut order, mut queue, mut sink) = (begun(begin), queue(3), RecordingSink::new());
+    for (make_ordering, foreign) in cases {
+        let (mut ordering, mut queue, mut sink) = (at_node_3(make_ordering), queue(3), RecordingSink::new());
         for id in [first, second] {
             queue.receive(id, Causes([id.number, 0, 0].into()), Payload::from("x"));
-            order.received(id, &queue, &mut sink);
+            ordering.received(id, &queue, &mut sink);
         }
-        let (before, sent) = (order.clone(), sink.messages.len());
+        let (before, sent) = (ordering.clone(), sink.messages.len());
         for message in foreign {
-            order.handle_message(node(1), *message, &queue, &mut sink);
+            ordering.handle_message(node(1), *message, &queue, &mut sink);
         }
-        assert_eq!((&order, sink.messages.len()), (&before, sent));
+        assert_eq!((&ordering, sink.messages.len()), (&before, sent));
     }
 }
 
@@ -44,27 +44,35 @@ fn reports_of_another_ordering_do_not_change_the_settled_order() {
     let agreed = PriorityState::Agreed(Priority { number: 1, proposer: node(1) });
     let positions = OrderReport::Positions(Positions { positions: [(1, id(2, 1))].into(), delivered: 0, inner: () });
     let priorities = OrderReport::Priorities(Priorities { states: [(id(2, 1), agreed)].into(), inner: () });
-    let orders: [(Begin, &OrderReport); 4] = [
+    let cases: [(MakeOrdering, &OrderReport); 4] = [
         (Unordered::boxed, &positions),
         (Fifo::boxed, &priorities),
         (Sequencer::<Unordered>::boxed, &priorities),
         (Isis::<Unordered>::boxed, &positions),
     ];
-    for (begin, foreign) in orders {
-        let left = |notes: OrderReport| survey(bare([(1, 1), (2, 1)]), [0, 0, 0], [(1, notes)]);
-        let order = begun(begin);
-        assert_eq!(order.settle(&left(foreign.clone())), [id(1, 1), id(2, 1)], "{order:?}");
-        assert_eq!(order.settle(&left(foreign.clone())), order.settle(&left(OrderReport::Nothing)), "{order:?}");
+    for (make_ordering, foreign) in cases {
+        let survey_with = |report: OrderReport| survey(without_causes([(1, 1), (2, 1)]), [0, 0, 0], [(1, report)]);
+        let ordering = at_node_3(make_ordering);
+        assert_eq!(ordering.settle(&survey_with(foreign.clone())), [id(1, 1), id(2, 1)], "{ordering:?}");
+        assert_eq!(
+            ordering.settle(&survey_with(foreign.clone())),
+            ordering.settle(&survey_with(OrderReport::Nothing)),
+            "{ordering:?}"
+        );
     }
-    let right = survey(bare([(1, 1), (2, 1)]), [0, 0, 0], [(1, positions)]);
-    assert_eq!(begun(Sequencer::<Unordered>::boxed).settle(&right), [id(2, 1), id(1, 1)], "its own reports do");
+    let own_survey = survey(without_causes([(1, 1), (2, 1)]), [0, 0, 0], [(1, positions)]);
+    assert_eq!(
+        at_node_3(Sequencer::<Unordered>::boxed).settle(&own_survey),
+        [id(2, 1), id(1, 1)],
+        "an ordering uses its own reports"
+    );
 }
 
 #[test]
 fn orderings_of_different_types_differ_and_clones_are_equal() {
-    let fifo = begun(Fifo::boxed);
+    let fifo = at_node_3(Fifo::boxed);
     assert_eq!(fifo, fifo.clone());
-    assert_ne!(fifo, begun(Unordered::boxed));
+    assert_ne!(fifo, at_node_3(Unordered::boxed));
     let mut later = fifo.clone();
     later.delivered(id(1, 1), &queue(3));
     assert_ne!(fifo, later);

@@ -4,8 +4,8 @@ use super::properties::check;
 use super::simulation::{FaultBudget, World};
 use crate::group::Group;
 use crate::multicast::{
-    Begin, Causal, Delivery, Facts, Fifo, Isis, Ordering, Plan, Sequencer, Sequencing, Unordered, Window, causal, fifo,
-    isis, sequencer, unordered,
+    Causal, Delivery, Facts, Fifo, Isis, MakeOrdering, Ordering, Plan, Sequencer, Sequencing, Unordered, Window,
+    causal, fifo, isis, sequencer, unordered,
 };
 use std::format;
 use std::string::String;
@@ -19,13 +19,13 @@ fn seeds() -> u64 {
 }
 
 pub(super) fn run_seed(
-    begin: Begin,
+    make_ordering: MakeOrdering,
     plan: &Plan,
     facts: &Facts,
     budget: &FaultBudget,
     seed: u64,
 ) -> Result<(), String> {
-    let mut world = World::new(plan.clone(), seed, begin);
+    let mut world = World::new(plan.clone(), seed, make_ordering);
     world.run_faults(budget);
     world.finish();
     check(&world, plan, facts.order).map_err(|broken| format!("seed {seed}: {broken}\n{}", world.history()))
@@ -57,11 +57,11 @@ pub(super) const FAULT_BUDGETS: [FaultBudget; 4] = [
     FaultBudget { steps: 500, crashes: 4, joins: 2, leaves: 0, evictions: 0, views: 30 },
 ];
 
-fn run_all(begin: Begin, facts: &Facts) {
+fn run_all(make_ordering: MakeOrdering, facts: &Facts) {
     for plan in plans(facts) {
         for (number, budget) in FAULT_BUDGETS.iter().enumerate() {
             for seed in 0..seeds() {
-                if let Err(broken) = run_seed(begin, &plan, facts, budget, seed) {
+                if let Err(broken) = run_seed(make_ordering, &plan, facts, budget, seed) {
                     panic!("{} with fault budget {number} with {plan:?}: {broken}", facts.profile.name);
                 }
             }

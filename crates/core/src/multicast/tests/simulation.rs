@@ -6,7 +6,7 @@
 
 use crate::effects::{Effect, Effects};
 use crate::group::{Epoch, Group};
-use crate::multicast::{Begin, Board, Command, Event, Member, Payload, Plan};
+use crate::multicast::{Board, Command, Event, MakeOrdering, Member, Payload, Plan};
 use crate::node::{Incarnation, NodeId};
 use crate::protocol::{Input, Protocol};
 use crate::time::Time;
@@ -35,7 +35,7 @@ pub(in crate::multicast) struct FaultBudget {
 
 pub(in crate::multicast) struct World {
     plan: Arc<Plan>,
-    begin: Begin,
+    make_ordering: MakeOrdering,
     pub(in crate::multicast) nodes: BTreeMap<Process, Node>,
     pub(in crate::multicast) logs: BTreeMap<Process, Vec<Event>>,
     pub(in crate::multicast) dead: BTreeSet<Process>,
@@ -66,12 +66,12 @@ impl Rng {
 impl World {
     /// Creates a group of founders. Founders start at once, each with the founding view still to
     /// receive.
-    pub(in crate::multicast) fn new(plan: Plan, seed: u64, begin: Begin) -> Self {
+    pub(in crate::multicast) fn new(plan: Plan, seed: u64, make_ordering: MakeOrdering) -> Self {
         let founders = plan.members.clone();
         let plan = Arc::new(plan);
         let mut world = Self {
             plan,
-            begin,
+            make_ordering,
             nodes: BTreeMap::new(),
             logs: BTreeMap::new(),
             dead: BTreeSet::new(),
@@ -90,7 +90,7 @@ impl World {
     }
 
     fn boot(&mut self, process: Process) {
-        let member = Member::new(process.0, Arc::clone(&self.plan), self.begin);
+        let member = Member::new(process.0, Arc::clone(&self.plan), self.make_ordering);
         self.nodes.insert(process, Viewed::new(process.0, member));
         self.logs.insert(process, Vec::new());
         self.input(process, Input::Start { durable: (), incarnation: process.1 });

@@ -2,7 +2,7 @@
 
 use super::Unordered;
 use crate::multicast::OrderReport;
-use crate::multicast::support::{bare, delivered_by, group, id, prune, run_script, settle, survey};
+use crate::multicast::support::{delivered_by, group, id, prune, run_script, settle, survey, without_causes};
 
 #[test]
 fn un_1_messages_are_delivered_in_the_order_of_receipt() {
@@ -13,7 +13,7 @@ fn un_1_messages_are_delivered_in_the_order_of_receipt() {
 
 #[test]
 fn un_2_all_members_deliver_what_any_of_them_holds() {
-    let held = bare([(2, 2), (1, 1), (2, 4)]);
+    let held = without_causes([(2, 2), (1, 1), (2, 4)]);
     let survey = survey(held, [0, 1, 0], [(1, OrderReport::Nothing), (3, OrderReport::Nothing)]);
     assert_eq!(settle::<Unordered>(&survey), [id(1, 1), id(2, 2), id(2, 4)], "gaps do not matter");
     assert_eq!(prune::<Unordered>([id(2, 4), id(3, 1)], &survey), [id(2, 4)], "no survivor holds 3#1 any more");

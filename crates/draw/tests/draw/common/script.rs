@@ -216,9 +216,9 @@ impl<O: Observer<String, String>> Script<O> {
         }
     }
 
-    fn world(&mut self, what: WorldEvent<'_>) {
+    fn world(&mut self, event: WorldEvent<'_>) {
         self.stepping = None;
-        self.observer.observe(&Moment::World { time: self.time, what });
+        self.observer.observe(&Moment::World { time: self.time, event });
     }
 }
 
@@ -242,7 +242,7 @@ pub(crate) fn roles(moment: &Moment<'_, String, String>, _before: &[Role]) -> Op
         Moment::Effect { node, effect: ObservedEffect::Emit(text), .. } if *text == "LEAVES" => {
             Some((*node, Role::Idle))
         }
-        Moment::World { what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
+        Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
             Some((*node, Role::Idle))
         }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,

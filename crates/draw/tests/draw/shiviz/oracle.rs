@@ -100,7 +100,7 @@ impl Observer<String, String> for Oracle {
                     line.quiet = false;
                 }
             }
-            Moment::World { what, .. } => match what {
+            Moment::World { event, .. } => match event {
                 WorldEvent::Lost { id, to, .. } => {
                     let seen = self.window.has(id.sender) || self.window.has(*to);
                     if shown && seen {

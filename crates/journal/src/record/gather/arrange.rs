@@ -63,10 +63,10 @@ pub(super) fn arrange(surveys: Vec<Survey>) -> Result<Arrangement, GatherError> 
     let mut changes = Vec::new();
     for (_, world) in sorted.worlds {
         let shift = scale.shift(&world.live);
-        for event in world.events {
-            match event.what {
-                WorldLine::Changed(text) => changes.push((shift.apply(event.time), text)),
-                what => found.warnings.extend(assign_fault(&mut nodes, shift.apply(event.time), &what)),
+        for fault in world.events {
+            match fault.event {
+                WorldLine::Changed(text) => changes.push((shift.apply(fault.time), text)),
+                event => found.warnings.extend(assign_fault(&mut nodes, shift.apply(fault.time), &event)),
             }
         }
     }

@@ -72,8 +72,8 @@ impl IncarnationPlan {
 }
 
 /// Adds an injected fault to the plan of its node. Returns a warning if the fault is impossible.
-pub(super) fn assign_fault(nodes: &mut [NodePlan], time: Time, what: &WorldLine<String>) -> Option<String> {
-    match what {
+pub(super) fn assign_fault(nodes: &mut [NodePlan], time: Time, event: &WorldLine<String>) -> Option<String> {
+    match event {
         WorldLine::Paused { node } => nodes.get_mut(node.index())?.pauses.push_back(Pause { from: time, to: None }),
         WorldLine::Resumed { node } => {
             let pause = nodes.get_mut(node.index())?.pauses.back_mut().filter(|pause| pause.to.is_none())?;

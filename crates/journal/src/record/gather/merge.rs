@@ -134,7 +134,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         while self.changes.front().is_some_and(|(time, _)| *time <= until)
             && let Some((time, text)) = self.changes.pop_front()
         {
-            self.write(&Entry::World { time, what: WorldLine::Changed(text) });
+            self.write(&Entry::World { time, event: WorldLine::Changed(text) });
         }
     }
 
@@ -143,9 +143,9 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         cursor.time = time;
         let node = cursor.stream.node();
         match item.entry {
-            Entry::World { what, .. } => {
-                let is_down = matches!(what, WorldLine::Crashed { .. } | WorldLine::Ended { .. });
-                self.write(&Entry::World { time, what });
+            Entry::World { event, .. } => {
+                let is_down = matches!(event, WorldLine::Crashed { .. } | WorldLine::Ended { .. });
+                self.write(&Entry::World { time, event });
                 if is_down {
                     for message in self.in_flight.go_down(node) {
                         self.record_loss(time, message, node);
@@ -222,7 +222,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
     fn record_loss(&mut self, time: Time, message: LiveMessageId, to: NodeId) {
         self.found.lost += 1;
         let id = self.renumbered(message);
-        self.write(&Entry::World { time, what: WorldLine::Lost { id, to, why: Loss::Down } });
+        self.write(&Entry::World { time, event: WorldLine::Lost { id, to, why: Loss::Down } });
     }
 
     /// Records a message that its link skipped: a later one has arrived. The algorithm cannot
@@ -231,7 +231,7 @@ impl<S: Source, W: Write> Merge<'_, S, W> {
         let (id, next) = (self.renumbered(message), self.renumbered(next));
         self.found
             .skip(time, || format!("message {id} never reached node {to}, but {next}, which was sent later, did"));
-        self.write(&Entry::World { time, what: WorldLine::Lost { id, to, why: Loss::Chance } });
+        self.write(&Entry::World { time, event: WorldLine::Lost { id, to, why: Loss::Chance } });
     }
 
     fn renumbered(&self, message: LiveMessageId) -> MessageId {

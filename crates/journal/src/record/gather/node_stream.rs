@@ -92,7 +92,7 @@ impl<'a, S: Source> NodeStream<'a, S> {
     fn step(&mut self, time: Time, entry: LiveEntry) -> Item {
         match &entry {
             Entry::Step(Step { input: InputLine::Start { .. }, .. }) => self.state = NodeState::Up,
-            Entry::World { what: WorldLine::Ended { .. }, .. } => self.state = NodeState::Down,
+            Entry::World { event: WorldLine::Ended { .. }, .. } => self.state = NodeState::Down,
             Entry::Step(_) | Entry::World { .. } => {}
         }
         Item { time, entry, line: self.journal.as_ref().map_or(0, Lines::line) }
@@ -149,7 +149,7 @@ impl<'a, S: Source> NodeStream<'a, S> {
         self.incarnation().and_then(|plan| plan.killed).or(next).unwrap_or(Time::NEVER)
     }
 
-    fn world_event(&self, time: Time, what: WorldLine<String>) -> Item {
-        Item { time, entry: Entry::World { time, what }, line: 0 }
+    fn world_event(&self, time: Time, event: WorldLine<String>) -> Item {
+        Item { time, entry: Entry::World { time, event }, line: 0 }
     }
 }

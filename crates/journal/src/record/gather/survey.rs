@@ -46,7 +46,7 @@ pub(super) struct WorldSurvey {
 /// A fault that the parent process injected, with its time by the journal's clock.
 pub(super) struct InjectedFault {
     pub(super) time: Time,
-    pub(super) what: WorldLine<String>,
+    pub(super) event: WorldLine<String>,
 }
 
 pub(super) struct IncarnationSurvey {
@@ -133,13 +133,13 @@ impl Content {
         match (self, entry) {
             (Self::NoHeader, _) => Ok(()),
             (Self::Incarnation(survey), Entry::Step(step)) => survey.step(line, &step),
-            (Self::Incarnation(survey), Entry::World { what, .. }) => survey.world(line, &what),
-            (Self::World(world), Entry::World { time, what }) => match what {
+            (Self::Incarnation(survey), Entry::World { event, .. }) => survey.world(line, &event),
+            (Self::World(world), Entry::World { time, event }) => match event {
                 WorldLine::Crashed { .. }
                 | WorldLine::Paused { .. }
                 | WorldLine::Resumed { .. }
                 | WorldLine::Changed(_) => {
-                    world.events.push(InjectedFault { time, what });
+                    world.events.push(InjectedFault { time, event });
                     Ok(())
                 }
                 WorldLine::Lost { .. } | WorldLine::Duplicated { .. } | WorldLine::Ended { .. } => {
@@ -236,9 +236,9 @@ impl IncarnationSurvey {
         Ok(())
     }
 
-    fn world(&mut self, line: u64, what: &WorldLine<String>) -> Result<(), String> {
+    fn world(&mut self, line: u64, event: &WorldLine<String>) -> Result<(), String> {
         self.check_not_ended(line)?;
-        match what {
+        match event {
             WorldLine::Ended { node } if *node == self.node => self.ended = true,
             WorldLine::Changed(_) => {}
             WorldLine::Ended { .. }

@@ -34,7 +34,7 @@ impl LeaderLeases {
 
     pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>, line: u64) {
         self.clocks.observe(moment);
-        if let Moment::World { time, what: WorldEvent::Changed { .. } } = moment {
+        if let Moment::World { time, event: WorldEvent::Changed { .. } } = moment {
             self.check_all(*time, line);
         }
         let Some((time, node, change)) = change(moment) else { return };

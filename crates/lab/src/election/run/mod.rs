@@ -53,7 +53,7 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
         Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
             Some((*time, *node, change_from_event(event)?))
         }
-        Moment::World { time, what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } } => {
+        Moment::World { time, event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } } => {
             Some((*time, *node, Change::Dies))
         }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,

@@ -180,11 +180,11 @@ impl Observer<Command, Event> for Measures {
             Moment::Effect { node, effect: ObservedEffect::HoldBack { count, .. }, .. } => {
                 self.held_back(*node, *count as u64)
             }
-            Moment::World { time, what: WorldEvent::Crashed { node, .. } } => {
+            Moment::World { time, event: WorldEvent::Crashed { node, .. } } => {
                 self.crashed = self.crashed.or(Some(*time));
                 self.in_flight.node_stopped(*node);
             }
-            Moment::World { what: WorldEvent::Ended { node }, .. } => self.in_flight.node_stopped(*node),
+            Moment::World { event: WorldEvent::Ended { node }, .. } => self.in_flight.node_stopped(*node),
             Moment::Input { node, input: ObservedInput::Start { .. }, .. } => self.in_flight.node_started(*node),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }

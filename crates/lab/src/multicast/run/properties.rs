@@ -269,11 +269,11 @@ impl Observer<Command, Event> for Properties {
                     self.node_started(*node, *incarnation);
                 }
             }
-            Moment::World { what, .. } => {
+            Moment::World { event, .. } => {
                 self.now.line += 1;
                 self.begin_step();
-                if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = what {
-                    self.node_stopped(*node, matches!(what, WorldEvent::Ended { .. }));
+                if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = event {
+                    self.node_stopped(*node, matches!(event, WorldEvent::Ended { .. }));
                 }
             }
             Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } if node.index() < self.nodes.len() => {

@@ -10,7 +10,7 @@
 //! use quorate_lab::mutex;
 //!
 //! let settings = mutex::Settings { entries: 20, ..Default::default() };
-//! for entry in compare::contenders(&[], Forms::Usual)? {
+//! for entry in compare::contenders(&[], Forms::Default)? {
 //!     let (expected, measured) = compare::simulate(&compare::simulation(entry, 5, 1, &settings))?;
 //!     assert_eq!(measured.is_exact(&expected), Some(true));
 //! }
@@ -39,7 +39,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forms {
     /// The default variant, and all that are named.
-    Usual,
+    Default,
     All,
 }
 

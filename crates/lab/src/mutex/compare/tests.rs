@@ -13,9 +13,9 @@ use std::error::Error;
 /// Ricart and Agrawala with four nodes; the simulator stands in for real processes.
 fn costs() -> Costs {
     Costs {
-        contenders: contenders(&["ricart-agrawala".into()], Forms::Usual).unwrap(),
+        contenders: contenders(&["ricart-agrawala".into()], Forms::Default).unwrap(),
         sizes: vec![4],
-        traffics: vec![Traffic::Random(OfferedLoad::USUAL)],
+        traffics: vec![Traffic::Random(OfferedLoad::DEFAULT)],
         left_out: Vec::new(),
         entries: 10,
         seed: 1,

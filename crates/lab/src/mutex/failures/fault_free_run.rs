@@ -126,7 +126,7 @@ impl Observer<Command, Event> for RequestsAfterFault {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         let requester = match (moment, change(moment)) {
             // A restarted victim need not send a request.
-            (Moment::World { what: WorldEvent::Crashed { node, .. }, .. }, _) => {
+            (Moment::World { event: WorldEvent::Crashed { node, .. }, .. }, _) => {
                 self.has_crashed = true;
                 Some(*node)
             }

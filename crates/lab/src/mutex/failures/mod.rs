@@ -11,8 +11,8 @@
 //! use quorate_lab::mutex::compare::{Forms, contenders};
 //! use quorate_lab::mutex::failures::{Fate, FailureMode, FailureStudy, Victim, run_study};
 //!
-//! let [central] = contenders(&["central".into()], Forms::Usual)?[..] else { panic!() };
-//! let findings = run_study(&FailureStudy { runs: 5, ..FailureStudy::of(central, 4) }, &mut || true)?;
+//! let [central] = contenders(&["central".into()], Forms::Default)?[..] else { panic!() };
+//! let findings = run_study(&FailureStudy { runs: 5, ..FailureStudy::new(central, 4) }, &mut || true)?;
 //! let fate = |victim, harm| findings.iter().find(|found| found.victim == victim && found.harm == harm)?.tally.fate();
 //! assert_eq!(fate(Victim::Idle, FailureMode::Dies), Some(Fate::GoesOn));
 //! assert_eq!(fate(Victim::Coordinator, FailureMode::Dies), Some(Fate::Stops));
@@ -100,7 +100,7 @@ pub struct FailureStudy {
 }
 
 impl FailureStudy {
-    pub fn of(algorithm: &'static MutexEntry, nodes: usize) -> Self {
+    pub fn new(algorithm: &'static MutexEntry, nodes: usize) -> Self {
         Self { algorithm, nodes, runs: 200, seed: 1 }
     }
 
@@ -109,9 +109,9 @@ impl FailureStudy {
     }
 
     fn spec(&self, seed: u64) -> Spec<Mutex> {
-        let latency = Latency::Uniform { least: Duration::from_micros(200), most: MESSAGE };
+        let latency = Latency::Uniform { min: Duration::from_micros(200), max: MESSAGE };
         // Some holders stay long enough for the victim to restart before they release.
-        let hold = Latency::Uniform { least: MESSAGE, most: MESSAGE.times(20) };
+        let hold = Latency::Uniform { min: MESSAGE, max: MESSAGE.times(20) };
         let entries = REQUESTS_PER_NODE * self.nodes as u64;
         Spec {
             nodes: self.nodes,

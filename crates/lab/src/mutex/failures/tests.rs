@@ -11,12 +11,12 @@ use quorate_journal::moment::{Moment, Observer, WorldEvent};
 use quorate_journal::workload::Ending;
 
 fn entry(name: &str) -> &'static MutexEntry {
-    let [entry] = contenders(&[name.into()], Forms::Usual).unwrap()[..] else { panic!("one name, one algorithm") };
+    let [entry] = contenders(&[name.into()], Forms::Default).unwrap()[..] else { panic!("one name, one algorithm") };
     entry
 }
 
 fn findings(name: &str, nodes: usize, runs: u64) -> Vec<Finding> {
-    run_study(&FailureStudy { runs, ..FailureStudy::of(entry(name), nodes) }, &mut || true).unwrap()
+    run_study(&FailureStudy { runs, ..FailureStudy::new(entry(name), nodes) }, &mut || true).unwrap()
 }
 
 fn fates(name: &str, harm: FailureMode) -> Vec<(Victim, Option<Fate>)> {
@@ -54,7 +54,7 @@ struct CrashObserver {
 
 impl Observer<Command, Event> for CrashObserver {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        if let Moment::World { what: WorldEvent::Crashed { node, .. }, .. } = moment {
+        if let Moment::World { event: WorldEvent::Crashed { node, .. }, .. } = moment {
             self.found = Some((*node, self.phases.clone()));
         }
         if let Some((_, node, change)) = change(moment) {
@@ -108,7 +108,7 @@ fn every_example_reproduces_its_finding() {
 #[test]
 fn equal_seeds_give_equal_findings() {
     let tallies = |seed| {
-        let study = FailureStudy { runs: 15, seed, ..FailureStudy::of(entry("ricart-agrawala"), 4) };
+        let study = FailureStudy { runs: 15, seed, ..FailureStudy::new(entry("ricart-agrawala"), 4) };
         let found = run_study(&study, &mut || true).unwrap();
         found.into_iter().map(|found| found.tally).collect::<Vec<_>>()
     };
@@ -126,10 +126,10 @@ fn an_interrupted_study_returns_its_findings_so_far() {
         left >= 0
     };
     let found =
-        run_study(&FailureStudy { runs: 50, ..FailureStudy::of(entry("central"), 5) }, &mut should_continue).unwrap();
+        run_study(&FailureStudy { runs: 50, ..FailureStudy::new(entry("central"), 5) }, &mut should_continue).unwrap();
     assert_eq!(found.len(), 8, "four victims, two failure modes");
     assert!(found.iter().all(|found| found.tally.runs() <= 3) && found.iter().any(|found| found.tally.runs() > 0));
-    let nothing = run_study(&FailureStudy::of(entry("central"), 5), &mut || false).unwrap();
+    let nothing = run_study(&FailureStudy::new(entry("central"), 5), &mut || false).unwrap();
     assert!(nothing.iter().all(|found| found.tally.fate().is_none() && found.tally.example.is_none()));
 }
 

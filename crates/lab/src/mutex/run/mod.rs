@@ -61,7 +61,7 @@ pub fn change(moment: &Moment<'_, Command, Event>) -> Option<(Time, NodeId, Chan
             };
             Some((*time, *node, change))
         }
-        Moment::World { time, what: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } } => {
+        Moment::World { time, event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } } => {
             Some((*time, *node, Change::Crashes))
         }
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,

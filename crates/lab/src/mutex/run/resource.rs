@@ -25,7 +25,7 @@ impl Resource {
     pub fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Input { node, input: ObservedInput::Command(Command::Release), .. }
-            | Moment::World { what: WorldEvent::Resumed { node }, .. } => self.access(*node),
+            | Moment::World { event: WorldEvent::Resumed { node }, .. } => self.access(*node),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
         let Some((_, node, change)) = change(moment) else { return };

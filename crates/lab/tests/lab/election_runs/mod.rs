@@ -31,8 +31,8 @@ impl<O: Observer<Command, Event>> ScriptedRun<O> {
         self
     }
 
-    fn world(mut self, millis: i64, what: WorldEvent<'_>) -> Self {
-        self.0.observe(&Moment::World { time: ms(millis), what });
+    fn world(mut self, millis: i64, event: WorldEvent<'_>) -> Self {
+        self.0.observe(&Moment::World { time: ms(millis), event });
         self
     }
 

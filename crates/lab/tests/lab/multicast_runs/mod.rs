@@ -74,7 +74,7 @@ fn observe_action(observer: &mut impl Observer<Command, Event>, time: Time, acti
             emits(observer, time, *node, Event::Left { group: GroupId::ONLY });
         }
         Action::Crashes(node) => {
-            observer.observe(&Moment::World { time, what: WorldEvent::Crashed { node: *node, lost_writes: 0 } });
+            observer.observe(&Moment::World { time, event: WorldEvent::Crashed { node: *node, lost_writes: 0 } });
         }
         Action::Boots(node, incarnation) => {
             input(observer, time, *node, ObservedInput::Start { incarnation: *incarnation, blank: false });

@@ -62,8 +62,8 @@ impl Observer<Actions, String> for Trace {
                 };
                 self.line(*time, format_args!("{node} > {effect}"));
             }
-            Moment::World { time, what } => {
-                let what = match what {
+            Moment::World { time, event } => {
+                let event = match event {
                     WorldEvent::Lost { id, to, why } => format!("lost {id} to {to}: {why}"),
                     WorldEvent::Duplicated { id } => format!("duplicated {id}"),
                     WorldEvent::Crashed { node, lost_writes } => format!("{node} crashed, {lost_writes} writes lost"),
@@ -72,7 +72,7 @@ impl Observer<Actions, String> for Trace {
                     WorldEvent::Resumed { node } => format!("{node} resumed"),
                     WorldEvent::Changed { text } => (*text).to_owned(),
                 };
-                self.line(*time, format_args!("* {what}"));
+                self.line(*time, format_args!("* {event}"));
             }
         }
     }

@@ -54,7 +54,9 @@ fn every_figure_is_as_expected_in_large_groups() {
 /// The coordinator's own entries cost nothing, and would hide the cost of the others.
 #[test]
 fn the_coordinators_entries_are_counted_separately() {
-    let [entry] = contenders(&["central".into()], Forms::Usual).unwrap()[..] else { panic!("one name, one algorithm") };
+    let [entry] = contenders(&["central".into()], Forms::Default).unwrap()[..] else {
+        panic!("one name, one algorithm")
+    };
     let (expected, measured) = simulate(&simulation(entry, 3, 1, &settings(60, Pattern::Random))).unwrap();
     assert_eq!((expected.per_entry(7), expected.keeper), ((3.0, Some(3.0)), true));
     assert_eq!((measured.messages_per_entry, measured.own_messages_per_entry), (Some(3.0), Some(0.0)));
@@ -65,7 +67,7 @@ fn the_coordinators_entries_are_counted_separately() {
 /// figures.
 #[test]
 fn unexpected_figures_are_reported() {
-    let found = contenders(&["central".into(), "ricart-agrawala".into()], Forms::Usual).unwrap();
+    let found = contenders(&["central".into(), "ricart-agrawala".into()], Forms::Default).unwrap();
     let [central, ricart_agrawala] = found[..] else { panic!("two names, two algorithms") };
     let outcome = experiment::run(&simulation(ricart_agrawala, 4, 3, &settings(60, Pattern::Random))).unwrap();
     let compare_with = |expected: &ExpectedCost, delays, ending| {
@@ -95,7 +97,7 @@ fn faulty_variants_are_compared_only_if_named() {
         )
         .binding)
     );
-    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()], Forms::Usual).unwrap()[..] else {
+    let [wrong] = contenders(&["ricart-agrawala-clock-only".into()], Forms::Default).unwrap()[..] else {
         panic!("one algorithm")
     };
     assert_eq!(name(wrong), "ricart-agrawala-clock-only");
@@ -113,7 +115,7 @@ fn a_run_without_entries_is_not_judged() {
 
 #[test]
 fn names_of_other_families_are_rejected() {
-    let found = |name: &str| contenders(&["central".into(), name.into()], Forms::Usual).map(|found| found.len());
+    let found = |name: &str| contenders(&["central".into(), name.into()], Forms::Default).map(|found| found.len());
     assert!(matches!(found("raft"), Err(LabError::Algorithm(AlgorithmError::OtherFamily { .. }))));
     assert!(matches!(found("centrel"), Err(LabError::Algorithm(AlgorithmError::UnknownAlgorithm { .. }))));
 }

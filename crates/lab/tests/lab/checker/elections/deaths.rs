@@ -89,7 +89,7 @@ impl Observer<Command, Event> for RunLog {
             {
                 self.0.push(format!("{node} restarts"));
             }
-            Moment::World { what: WorldEvent::Crashed { node, .. }, .. } => self.0.push(format!("{node} crashes")),
+            Moment::World { event: WorldEvent::Crashed { node, .. }, .. } => self.0.push(format!("{node} crashes")),
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }

@@ -181,8 +181,8 @@ pub(crate) fn reliable<P: Explored>(nodes: usize, make: fn(NodeId, Group) -> P) 
 fn links_that_retransmit_are_explored_with_their_timers() {
     let central = reliable(2, Central::new);
     agree(&central, &Bounds::new(2, 1).losses(1).order().fences());
-    agree(&central, &Bounds::new(2, 1).duplicates(1).hasty_timers(1).order());
-    agree(&central, &Bounds::new(2, 1).losses(1).crashes(1).hasty_timers(1));
+    agree(&central, &Bounds::new(2, 1).duplicates(1).early_timers(1).order());
+    agree(&central, &Bounds::new(2, 1).losses(1).crashes(1).early_timers(1));
     let published = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
     agree(&reliable(2, RicartAgrawala::new), &Bounds::new(2, 1).losses(1).order().fences());
     agree(&reliable(2, published), &Bounds::new(2, 1).losses(1).order());

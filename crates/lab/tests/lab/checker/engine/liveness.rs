@@ -204,13 +204,13 @@ fn a_request_that_is_deferred_for_ever_starves() {
 #[test]
 fn a_timer_that_never_fires_is_an_unfair_run() {
     assert!(!is_starved(Handling::AsksLater, &Bounds::new(2, 1)));
-    assert!(!is_starved(Handling::AsksLater, &Bounds::new(2, 1).hasty_timers(1)));
+    assert!(!is_starved(Handling::AsksLater, &Bounds::new(2, 1).early_timers(1)));
 }
 
 #[test]
 fn a_timer_that_is_reset_for_ever_starves() {
     assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1)));
-    assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1).hasty_timers(1)));
+    assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1).early_timers(1)));
 }
 
 #[test]
