@@ -1,49 +1,57 @@
-//! One transition of the group, in sixteen bits.
+//! Actions, and their encoding in 16 bits.
 
-/// A transition, identified by its position in the source state.
+/// A transition out of a state. Messages are identified by their position among the messages in
+/// flight in that state, nodes by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
+    /// The network delivers a message.
     Deliver(usize),
-    /// A node makes one of its moves.
-    Move {
-        node: usize,
-        index: usize,
-    },
+    /// A node makes one of the moves that its local state offers, such as a timer or a crash.
+    Move { node: usize, index: usize },
+    /// The network loses a message.
     Lose(usize),
+    /// The network duplicates a message.
     Duplicate(usize),
+    /// Time advances.
     Advance,
     /// The membership service removes a member: the next view is decided.
     Remove(usize),
 }
 
-pub(crate) const MAX_NODES: usize = 16;
-pub(crate) const MAX_IN_FLIGHT: usize = 1 << 13;
-pub(crate) const MAX_MOVES: usize = 1 << 9;
+/// Number of bits of a packed move's index.
+const MOVE_BITS: u32 = 9;
+/// Number of bits below the kind in a packed action.
+const KIND_SHIFT: u32 = 13;
 
-const KIND: u32 = 13;
+/// Maximum number of nodes that a packed action can distinguish.
+pub(crate) const MAX_NODES: usize = 1 << (KIND_SHIFT - MOVE_BITS);
+/// Maximum number of messages in flight that a packed action can distinguish.
+pub(crate) const MAX_IN_FLIGHT: usize = 1 << KIND_SHIFT;
+/// Maximum number of moves of one node that a packed action can distinguish.
+pub(crate) const MAX_MOVES: usize = 1 << MOVE_BITS;
 
 impl Action {
     pub(crate) fn pack(self) -> u16 {
-        let (kind, rest) = match self {
-            Self::Deliver(place) => (0, place),
-            Self::Move { node, index } => (1, node << 9 | index),
-            Self::Lose(place) => (2, place),
-            Self::Duplicate(place) => (3, place),
+        let (kind, operand) = match self {
+            Self::Deliver(position) => (0, position),
+            Self::Move { node, index } => (1, node << MOVE_BITS | index),
+            Self::Lose(position) => (2, position),
+            Self::Duplicate(position) => (3, position),
             Self::Advance => (4, 0),
             Self::Remove(node) => (5, node),
         };
-        (kind << KIND | rest) as u16
+        (kind << KIND_SHIFT | operand) as u16
     }
 
     pub(crate) fn unpack(packed: u16) -> Self {
-        let rest = usize::from(packed) & ((1 << KIND) - 1);
-        match packed >> KIND {
-            0 => Self::Deliver(rest),
-            1 => Self::Move { node: rest >> 9, index: rest & 0x1ff },
-            2 => Self::Lose(rest),
-            3 => Self::Duplicate(rest),
+        let operand = usize::from(packed) & ((1 << KIND_SHIFT) - 1);
+        match packed >> KIND_SHIFT {
+            0 => Self::Deliver(operand),
+            1 => Self::Move { node: operand >> MOVE_BITS, index: operand & (MAX_MOVES - 1) },
+            2 => Self::Lose(operand),
+            3 => Self::Duplicate(operand),
             4 => Self::Advance,
-            _ => Self::Remove(rest),
+            _ => Self::Remove(operand),
         }
     }
 }
@@ -54,9 +62,11 @@ mod tests {
 
     #[test]
     fn every_action_survives_packing() {
-        let place = MAX_IN_FLIGHT - 1;
-        let own = Action::Move { node: MAX_NODES - 1, index: MAX_MOVES - 1 };
-        for action in [Action::Deliver(place), own, Action::Lose(place), Action::Duplicate(0), Action::Advance] {
+        let position = MAX_IN_FLIGHT - 1;
+        let last_move = Action::Move { node: MAX_NODES - 1, index: MAX_MOVES - 1 };
+        for action in
+            [Action::Deliver(position), last_move, Action::Lose(position), Action::Duplicate(0), Action::Advance]
+        {
             assert_eq!(Action::unpack(action.pack()), action);
         }
     }

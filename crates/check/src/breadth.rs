@@ -102,7 +102,7 @@ pub(crate) struct Explored {
     pub(crate) progress: Progress,
     pub(crate) end: End,
     /// The first violation of each property.
-    pub(crate) breaches: Vec<Option<FoundViolation>>,
+    pub(crate) violations: Vec<Option<FoundViolation>>,
     /// Whether every transition leads from one level to the next, so that no run returns to an
     /// earlier state.
     pub(crate) graded: bool,
@@ -156,7 +156,7 @@ pub(crate) fn explore(
         batches: Vec::new(),
         progress: Progress::default(),
         end: End::Complete,
-        breaches: vec![None; properties],
+        violations: vec![None; properties],
         graded: true,
         kept_bytes: 0,
         roots: Vec::new(),
@@ -209,7 +209,7 @@ struct SliceResult {
     unknown: Vec<u16>,
     /// Indices of states of which only one node's actions were followed.
     reduced: Vec<u16>,
-    breaches: Vec<(u8, u16, Option<u16>)>,
+    violations: Vec<(u8, u16, Option<u16>)>,
     overflow: bool,
     stats: ReductionStats,
 }
@@ -221,7 +221,7 @@ impl SliceResult {
             generated: 0,
             unknown: Vec::new(),
             reduced: Vec::new(),
-            breaches: Vec::new(),
+            violations: Vec::new(),
             overflow: false,
             stats: ReductionStats::default(),
         }
@@ -245,13 +245,13 @@ impl SliceResult {
             }
             self.stats.add(std::mem::take(&mut reducer.fresh));
         }
-        self.breaches.extend(terminal.broken(found.summary).map(|property| (property, place, None)));
+        self.violations.extend(terminal.broken(found.summary).map(|property| (property, place, None)));
         self.overflow |= found.overflow;
         self.generated += found.candidates.len() as u64;
         for candidate in &found.candidates {
             self.by_shard[shard_of(candidate.fingerprint)].push(*candidate);
         }
-        self.breaches.extend(found.breaches.iter().map(|(property, action)| (*property, place, Some(*action))));
+        self.violations.extend(found.violations.iter().map(|(property, action)| (*property, place, Some(*action))));
         Ok(())
     }
 }
@@ -260,7 +260,7 @@ impl SliceResult {
 struct ShardResult {
     blocks: Vec<Block>,
     graded: bool,
-    breaches: Vec<(u8, u32)>,
+    violations: Vec<(u8, u32)>,
     /// Indices of parents with a successor that is still to be expanded.
     advanced: Vec<u16>,
 }
@@ -276,7 +276,7 @@ impl Search<'_> {
             self.explored.roots.push((id, state.clone()));
             let broken: Vec<u8> = self.system.broken(state).collect();
             for property in broken {
-                self.breach(property, FoundViolation { state: id, action: None, depth: 0 });
+                self.record_violation(property, FoundViolation { state: id, action: None, depth: 0 });
             }
             let block = Block {
                 words: state.clone(),
@@ -337,7 +337,7 @@ impl Search<'_> {
         let over_limit = self.explored.shards.iter().any(|shard| shard.len() >= MAX_ORDINALS);
         let end = if !on_progress(*progress) {
             End::Stopped
-        } else if self.options.first && self.explored.breaches.iter().any(Option::is_some) {
+        } else if self.options.first && self.explored.violations.iter().any(Option::is_some) {
             End::FirstViolation
         } else if progress.memory > self.options.memory {
             End::Memory
@@ -378,10 +378,10 @@ impl Search<'_> {
             if sliced.overflow {
                 self.explored.end = End::IdsExhausted;
             }
-            for (property, place, action) in &sliced.breaches {
+            for (property, place, action) in &sliced.violations {
                 if let Some(state) = id_at(&batch.runs, usize::from(*place)) {
                     let depth = if action.is_some() { self.depth } else { self.depth - 1 };
-                    self.breach(*property, FoundViolation { state, action: *action, depth });
+                    self.record_violation(*property, FoundViolation { state, action: *action, depth });
                 }
             }
         }
@@ -451,9 +451,9 @@ impl Search<'_> {
         let mut advanced = Vec::new();
         for (shard, filled) in filled.into_iter().enumerate() {
             self.explored.graded &= filled.graded;
-            for (property, ordinal) in filled.breaches {
+            for (property, ordinal) in filled.violations {
                 let state = StateId::new(shard, ordinal);
-                self.breach(property, FoundViolation { state, action: None, depth: self.depth });
+                self.record_violation(property, FoundViolation { state, action: None, depth: self.depth });
             }
             advanced.extend(filled.advanced);
             for block in filled.blocks {
@@ -466,10 +466,10 @@ impl Search<'_> {
         advanced
     }
 
-    fn breach(&mut self, property: u8, breach: FoundViolation) {
-        let first = &mut self.explored.breaches[usize::from(property)];
-        if first.is_none_or(|first| breach.depth < first.depth) {
-            *first = Some(breach);
+    fn record_violation(&mut self, property: u8, violation: FoundViolation) {
+        let first = &mut self.explored.violations[usize::from(property)];
+        if first.is_none_or(|first| violation.depth < first.depth) {
+            *first = Some(violation);
         }
     }
 }
@@ -482,7 +482,7 @@ fn fill_shard(
     column: &[Vec<Candidate>],
     next_start: u32,
 ) -> ShardResult {
-    let mut filled = ShardResult { blocks: Vec::new(), graded: true, breaches: Vec::new(), advanced: Vec::new() };
+    let mut filled = ShardResult { blocks: Vec::new(), graded: true, violations: Vec::new(), advanced: Vec::new() };
     let mut block = Block::default();
     block.words.reserve(batch.words.len() / SHARDS);
     let mut touched = 0;
@@ -506,7 +506,7 @@ fn fill_shard(
                 );
                 if system.is_visible(action, candidate.outcome) {
                     let broken = system.broken(&block.words[start..]);
-                    filled.breaches.extend(broken.map(|property| (property, ordinal)));
+                    filled.violations.extend(broken.map(|property| (property, ordinal)));
                 }
                 block.ends.push(block.words.len() as u32);
                 block.fingerprints.push(candidate.fingerprint);

@@ -8,7 +8,7 @@ pub(crate) struct Budgets {
     pub(crate) crashes: u8,
     pub(crate) restarts: u8,
     /// How many timers may fire while messages are in flight.
-    pub(crate) hasty_timers: u8,
+    pub(crate) early_timers: u8,
     /// How many members the group may lose.
     pub(crate) changes: u8,
 }
@@ -23,24 +23,24 @@ pub(crate) enum Cost {
     /// A member crashes, so that a view without it is due.
     MemberCrash,
     Restart,
-    HastyTimer,
+    EarlyTimer,
     Change,
 }
 
 impl Budgets {
     pub(crate) fn pack(self) -> u32 {
-        let Self { losses, duplicates, crashes, restarts, hasty_timers, changes } = self;
-        [changes, losses, duplicates, crashes, restarts, hasty_timers]
+        let Self { losses, duplicates, crashes, restarts, early_timers, changes } = self;
+        [changes, losses, duplicates, crashes, restarts, early_timers]
             .into_iter()
             .fold(0, |packed, budget| packed << 5 | u32::from(budget))
     }
 
     pub(crate) fn unpack(packed: u32) -> Self {
         let at = |place: u32| (packed >> (5 * place)) as u8 & MAX_FAULTS;
-        Self { changes: at(5), losses: at(4), duplicates: at(3), crashes: at(2), restarts: at(1), hasty_timers: at(0) }
+        Self { changes: at(5), losses: at(4), duplicates: at(3), crashes: at(2), restarts: at(1), early_timers: at(0) }
     }
 
-    /// Whether any fault other than a hasty timer may still occur.
+    /// Whether any fault other than an early timer may still occur.
     pub(crate) fn any_faults(self) -> bool {
         self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.restarts > 0 || self.changes > 0
     }
@@ -54,7 +54,7 @@ impl Budgets {
                 Self { crashes: self.crashes.checked_sub(1)?, changes: self.changes.checked_sub(1)?, ..self }
             }
             Cost::Restart => Self { restarts: self.restarts.checked_sub(1)?, ..self },
-            Cost::HastyTimer => Self { hasty_timers: self.hasty_timers.checked_sub(1)?, ..self },
+            Cost::EarlyTimer => Self { early_timers: self.early_timers.checked_sub(1)?, ..self },
             Cost::Change => Self { changes: self.changes.checked_sub(1)?, ..self },
         })
     }
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn every_budget_survives_packing() {
         let budgets =
-            Budgets { losses: 1, duplicates: 2, crashes: 3, restarts: 4, hasty_timers: 5, changes: MAX_FAULTS };
+            Budgets { losses: 1, duplicates: 2, crashes: 3, restarts: 4, early_timers: 5, changes: MAX_FAULTS };
         assert_eq!(Budgets::unpack(budgets.pack()), budgets);
     }
 

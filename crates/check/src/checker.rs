@@ -13,7 +13,7 @@ use crate::local::Checked;
 use crate::path::{PathGuide, Step};
 use crate::replay::{Counterexample, replay};
 use crate::step_table::{Make, StepTable};
-use crate::system::{LOCALS, MOST_ORDERED, Memory, System};
+use crate::system::{LOCALS, MAX_ORDERED_NODES, Memory, System};
 use crate::tables::MoveKind;
 use crate::walk::{Walks, walk};
 use crate::worker_group::Trace;
@@ -52,7 +52,7 @@ where
             return Err(CheckError::TimedViews);
         }
         let changes = setup.views.map_or(0, |views| views.changes);
-        let faults = [setup.losses, setup.duplicates, setup.crashes, setup.restarts, setup.hasty_timers, changes];
+        let faults = [setup.losses, setup.duplicates, setup.crashes, setup.restarts, setup.early_timers, changes];
         if faults.iter().any(|budget| *budget > MAX_FAULTS) {
             return Err(CheckError::TooManyFaults { most: MAX_FAULTS });
         }
@@ -199,7 +199,7 @@ where
                 if let Some(breach) = breach
                     && !judgement.is_violated(property)
                 {
-                    let example = self.retrace(source, breach);
+                    let example = self.retrace(source, violation);
                     judgement.record_counterexample(property, example);
                 }
             }
@@ -216,16 +216,16 @@ where
         options: SearchOptions,
         report: Report<'_>,
     ) -> Option<Explored> {
-        let deepest = explored.breaches.iter().flatten().map(|breach| breach.depth).max()?;
+        let deepest = explored.violations.iter().flatten().map(|violation| violation.depth).max()?;
         if !options.reduce {
             return None;
         }
-        let wanted = explored.breaches.clone();
+        let wanted = explored.violations.clone();
         let options = SearchOptions { reduce: false, first: false, deepest: Some(deepest), ..options };
         let full = explore(&mut self.system, &mut self.step_table, initial, wanted.len(), options, &mut |progress| {
             report(Phase::Shortest, progress)
         });
-        let all_found = wanted.iter().zip(&full.breaches).all(|(wanted, found)| wanted.is_none() || found.is_some());
+        let all_found = wanted.iter().zip(&full.violations).all(|(wanted, found)| wanted.is_none() || found.is_some());
         all_found.then_some(full)
     }
 
@@ -233,15 +233,15 @@ where
     /// initial states.
     fn prepare(&mut self, memory: Option<Memory>, judgement: &Judgement) -> Vec<Vec<u32>> {
         self.system.memory = memory;
-        self.system.judges = if memory.is_some() { Vec::new() } else { judgement.judges() };
-        self.system.watched = judgement.watched();
+        self.system.criteria = if memory.is_some() { Vec::new() } else { judgement.criteria() };
+        self.system.judged_bits = judgement.judged_bits();
         let states = self.initial.iter().map(|(state, _)| state);
         states.map(|state| self.system.with_memory(state)).collect()
     }
 
-    fn retrace(&mut self, explored: &Explored, breach: FoundViolation) -> Counterexample {
-        let (root, mut actions) = explored.path(breach.state);
-        actions.extend(breach.action);
+    fn retrace(&mut self, explored: &Explored, violation: FoundViolation) -> Counterexample {
+        let (root, mut actions) = explored.path(violation.state);
+        actions.extend(violation.action);
         let place = explored.roots.iter().position(|(id, _)| *id == root).unwrap_or(0);
         let mut state = explored.roots.get(place).map_or_else(Vec::new, |(_, state)| state.clone());
         let rates = self.rates_of(&state);
@@ -266,7 +266,7 @@ where
         let fences = judgement.number(|judged| matches!(judged, Judged::ByFences));
         let mut order = judgement.number(|judged| matches!(judged, Judged::ByOrder));
         if let Some(property) = order
-            && self.setup.nodes > MOST_ORDERED
+            && self.setup.nodes > MAX_ORDERED_NODES
         {
             judgement.mark_undecided(property, Undecided::TooLarge);
             order = None;
@@ -281,7 +281,7 @@ where
         let initial = self.prepare(None, judgement);
         let result = self.depth_pass(None, judgement, options, Phase::States, report);
         judgement.states = pass(result.end, result.progress, result.kept_bytes, begin);
-        self.retrace_all(&initial, &result.breaches, judgement);
+        self.retrace_all(&initial, &result.violations, judgement);
         judgement.end(result.end, Judged::is_seen_at_once);
         if let Some(served) = options.terminal.end {
             if self.setup.timing.is_some() {
@@ -300,7 +300,7 @@ where
             let initial = self.prepare(Some(memory), judgement);
             let result = self.depth_pass(Some(memory), judgement, options, Phase::Past, report);
             judgement.past = Some(pass(result.end, result.progress, result.kept_bytes, begin));
-            self.retrace_all(&initial, &result.breaches, judgement);
+            self.retrace_all(&initial, &result.violations, judgement);
             judgement.end(result.end, Judged::is_about_the_past);
         }
     }
@@ -314,8 +314,8 @@ where
         report: Report<'_>,
     ) -> DepthResult {
         let (make, clients, setup) = (&self.make, &self.clients, &self.setup);
-        let (judges, watched) = (&self.system.judges, self.system.watched);
-        let make_group = || worker_group(make, clients, setup, memory, judges, watched);
+        let (criteria, judged_bits) = (&self.system.criteria, self.system.judged_bits);
+        let make_group = || worker_group(make, clients, setup, memory, criteria, judged_bits);
         search_depth_first(&make_group, judgement.properties.len(), options, &mut |progress| report(phase, progress))
     }
 
@@ -325,11 +325,11 @@ where
         let memory = self.memory(judgement);
         let initial = self.prepare(memory, judgement);
         // Walks judge states and the past in one pass.
-        self.system.judges = judgement.judges();
+        self.system.criteria = judgement.criteria();
         let result = {
             let (make, clients, setup) = (&self.make, &self.clients, &self.setup);
-            let (judges, watched) = (&self.system.judges, self.system.watched);
-            let make_group = || worker_group(make, clients, setup, memory, judges, watched);
+            let (criteria, judged_bits) = (&self.system.criteria, self.system.judged_bits);
+            let make_group = || worker_group(make, clients, setup, memory, criteria, judged_bits);
             walk(&make_group, judgement.properties.len(), walks, options, &mut |progress| {
                 report(Phase::States, progress)
             })
@@ -343,15 +343,15 @@ where
             bytes_per_state: None,
         };
         judgement.walks = Some(result.walks);
-        self.retrace_all(&initial, &result.breaches, judgement);
+        self.retrace_all(&initial, &result.violations, judgement);
         judgement.end(result.end, |_| true);
         for property in (0_u8..).take(judgement.properties.len()) {
             judgement.mark_undecided(property, Undecided::AtRandom);
         }
     }
 
-    fn retrace_all(&mut self, initial: &[Vec<u32>], breaches: &[Option<Trace>], judgement: &mut Judgement) {
-        for (property, trace) in (0_u8..).zip(breaches) {
+    fn retrace_all(&mut self, initial: &[Vec<u32>], violations: &[Option<Trace>], judgement: &mut Judgement) {
+        for (property, trace) in (0_u8..).zip(violations) {
             let Some(trace) = trace else { continue };
             let root = trace.fingerprints.first();
             let state = initial.iter().find(|state| Some(&self.system.fingerprint(state)) == root);

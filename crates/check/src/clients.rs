@@ -92,7 +92,7 @@ pub struct StepRecord {
     /// Events that properties about the past remember, in order.
     pub past: Vec<PastEvent>,
     /// The number of the property that the step itself violates.
-    pub breach: Option<u8>,
+    pub violation: Option<u8>,
     /// The true time of the step, where time is modelled.
     pub now: Time,
 }
@@ -100,7 +100,7 @@ pub struct StepRecord {
 impl StepRecord {
     /// An empty record of a step at this instant.
     pub(crate) fn at(now: Time) -> Self {
-        Self { past: Vec::new(), breach: None, now }
+        Self { past: Vec::new(), violation: None, now }
     }
 }
 

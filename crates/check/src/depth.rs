@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(crate) struct DepthResult {
     pub(crate) progress: Progress,
     pub(crate) end: End,
-    pub(crate) breaches: Vec<Option<Trace>>,
+    pub(crate) violations: Vec<Option<Trace>>,
     /// Whether every path to a state has the same length, so that no run returns to an earlier
     /// state.
     pub(crate) graded: bool,
@@ -43,7 +43,7 @@ struct Shared {
     ungraded: AtomicBool,
     stop: AtomicBool,
     end: Mutex<End>,
-    breaches: Mutex<Vec<Option<Trace>>>,
+    violations: Mutex<Vec<Option<Trace>>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -69,9 +69,9 @@ impl Shared {
         self.wake.notify_all();
     }
 
-    fn breach(&self, property: u8, fingerprints: Vec<u64>) {
-        let mut breaches = lock(&self.breaches);
-        let known = &mut breaches[usize::from(property)];
+    fn record_violation(&self, property: u8, fingerprints: Vec<u64>) {
+        let mut violations = lock(&self.violations);
+        let known = &mut violations[usize::from(property)];
         if known.as_ref().is_none_or(|known| fingerprints.len() < known.fingerprints.len()) {
             *known = Some(Trace { fingerprints });
         }
@@ -121,7 +121,7 @@ pub(crate) fn search_depth_first(
         ungraded: AtomicBool::new(false),
         stop: AtomicBool::new(false),
         end: Mutex::new(End::Complete),
-        breaches: Mutex::new(vec![None; properties]),
+        violations: Mutex::new(vec![None; properties]),
     };
     begin(&shared, make_group());
     let running = AtomicUsize::new(options.threads);
@@ -155,8 +155,8 @@ pub(crate) fn search_depth_first(
     let kept_bytes = shared.bytes();
     let graded = !shared.ungraded.load(Ordering::SeqCst);
     let end = *lock(&shared.end);
-    let breaches = std::mem::take(&mut *lock(&shared.breaches));
-    DepthResult { progress, end, breaches, graded, kept_bytes }
+    let violations = std::mem::take(&mut *lock(&shared.violations));
+    DepthResult { progress, end, violations, graded, kept_bytes }
 }
 
 fn measure(shared: &Shared) -> Progress {
@@ -180,7 +180,7 @@ fn begin(shared: &Shared, worker_group: WorkerGroup<'_>) {
         if shared.add(fingerprint, 0).is_none() {
             shared.states.fetch_add(1, Ordering::Relaxed);
             for property in worker_group.system.broken(state) {
-                shared.breach(property, vec![fingerprint]);
+                shared.record_violation(property, vec![fingerprint]);
             }
             lock(&shared.tasks).push_back(vec![fingerprint]);
         }
@@ -279,7 +279,7 @@ impl<'a> DepthWorker<'a> {
     fn push(&mut self, state: Vec<u32>, fingerprint: u64) {
         self.expand(&state, fingerprint);
         let summary = self.found.summary;
-        let breaches = std::mem::take(&mut self.found.breaches);
+        let violations = std::mem::take(&mut self.found.violations);
         let mut needs_full_expansion = false;
         if let Some(reducer) = &mut self.reducer {
             let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
@@ -293,9 +293,9 @@ impl<'a> DepthWorker<'a> {
         self.stack.push(Frame { state, fingerprint, left, needs_full_expansion });
         self.deepest = self.deepest.max((self.prefix.len() + self.stack.len()) as u64 - 1);
         for property in self.shared.options.terminal.broken(summary) {
-            self.shared.breach(property, self.path());
+            self.shared.record_violation(property, self.path());
         }
-        self.judge_steps(&breaches);
+        self.judge_steps(&violations);
         let overrun = self.found.overflow
             || self.worker_group.system.tables.is_full()
             || self.worker_group.stepper.has_too_many_moves();
@@ -319,7 +319,7 @@ impl<'a> DepthWorker<'a> {
                 let broken: Vec<u8> = if seen { self.worker_group.system.broken(&next).collect() } else { Vec::new() };
                 self.push(next, candidate.fingerprint);
                 for property in broken {
-                    self.shared.breach(property, self.path());
+                    self.shared.record_violation(property, self.path());
                 }
             }
             steps += 1;
@@ -370,19 +370,19 @@ impl<'a> DepthWorker<'a> {
             self.expand(&frame.state, frame.fingerprint);
             self.unreported.1 += self.found.candidates.len() as u64;
             self.stack.push(Frame { left: self.found.candidates.clone(), needs_full_expansion: false, ..frame });
-            let breaches = std::mem::take(&mut self.found.breaches);
-            self.judge_steps(&breaches);
+            let violations = std::mem::take(&mut self.found.violations);
+            self.judge_steps(&violations);
         }
     }
 
     /// Reports the steps from the last state that violate a property, if they are followed.
-    fn judge_steps(&self, breaches: &[(u8, u16)]) {
-        for (property, action) in breaches {
+    fn judge_steps(&self, violations: &[(u8, u16)]) {
+        for (property, action) in violations {
             let led_to = self.found.candidates.iter().find(|candidate| candidate.action == *action);
             if let Some(candidate) = led_to {
                 let mut path = self.path();
                 path.push(candidate.fingerprint);
-                self.shared.breach(*property, path);
+                self.shared.record_violation(*property, path);
             }
         }
     }
@@ -422,7 +422,7 @@ impl<'a> DepthWorker<'a> {
         if self.worker_group.system.is_visible(action, candidate.outcome) {
             let next = self.apply_action(&self.stack[place].state, candidate);
             for property in self.worker_group.system.broken(&next) {
-                self.shared.breach(property, path.to_vec());
+                self.shared.record_violation(property, path.to_vec());
             }
         }
     }

@@ -18,7 +18,7 @@ use quorate_journal::property::Verdict;
 use std::collections::BTreeSet;
 
 /// Largest group in which the order of requests is judged.
-pub const MAX_ORDERED_NODES: usize = system::MOST_ORDERED;
+pub const MAX_ORDERED_NODES: usize = system::MAX_ORDERED_NODES;
 
 /// Returns the number of the property that is judged this way.
 fn number(properties: &[Property], judged: fn(&Judged) -> bool) -> Option<u8> {
@@ -52,7 +52,7 @@ where
         fences: number(&properties, |judged| matches!(judged, Judged::ByFences)),
         results: number(&properties, |judged| matches!(judged, Judged::ByResults)),
     });
-    system.watched = u32::MAX;
+    system.judged_bits = u32::MAX;
     let by_state = properties.iter().zip(0..).filter_map(|(property, number)| match property.judged {
         Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
         Judged::ByBound(judge, bound) => Some((number, Criterion::Bound(judge, bound))),
@@ -60,7 +60,7 @@ where
         Judged::ByExclusiveHolds => Some((number, Criterion::OneHolder)),
         _ => None,
     });
-    system.judges = by_state.collect();
+    system.criteria = by_state.collect();
     let at_once = |name: &str| {
         let property = properties.iter().find(|property| property.name == name);
         property.is_some_and(|property| {
@@ -78,7 +78,7 @@ where
             let candidates = guide.candidates(&state);
             let chance = mix(mix(walk) ^ step);
             let Some(candidate) = candidates.get(chance as usize % candidates.len().max(1)).copied() else { break };
-            let names = guide.breaches().iter().filter(|(_, action)| *action == candidate.action);
+            let names = guide.violations().iter().filter(|(_, action)| *action == candidate.action);
             broken.extend(names.map(|(number, _)| properties[usize::from(*number)].name));
             steps.push(guide.take(&mut state, candidate));
             broken.extend(guide.lookup.system.broken(&state).map(|number| properties[usize::from(number)].name));

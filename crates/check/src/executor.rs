@@ -13,7 +13,7 @@ pub(crate) struct Step<P: Checked, U: Clients<Command = P::Command, Event = P::E
     pub(crate) sends: Vec<Envelope<P::Message>>,
     pub(crate) events: Vec<StepEvent>,
     pub(crate) sets: Vec<u64>,
-    pub(crate) story: StepRecord,
+    pub(crate) record: StepRecord,
 }
 
 /// Receives the effects of a step and applies them to the local state.
@@ -64,7 +64,7 @@ where
     }
 
     fn carry_out(&mut self, effect: Effect<P>) {
-        let Step { local, sends, events, sets, story } = &mut self.step;
+        let Step { local, sends, events, sets, record } = &mut self.step;
         let (from, due) = (local.node, self.due);
         let mut send = |to: NodeId, message| {
             // A message to a node outside the group is dropped.
@@ -91,9 +91,9 @@ where
             }
             Effect::CancelTimer(timer) => local.timers.retain(|armed| armed.timer != timer),
             Effect::Emit { event, .. } => {
-                let before = story.past.len();
-                self.clients.observe(&mut local.client, ClientStep::Emitted(&event), story);
-                events.extend(story.past[before..].iter().copied().map(StepEvent::Past));
+                let before = record.past.len();
+                self.clients.observe(&mut local.client, ClientStep::Emitted(&event), record);
+                events.extend(record.past[before..].iter().copied().map(StepEvent::Past));
             }
         }
     }

@@ -130,7 +130,7 @@ impl Lookup for Learning<'_> {
 pub(crate) struct Successors {
     pub(crate) candidates: Vec<Candidate>,
     /// Properties that transitions violate, with the packed actions.
-    pub(crate) breaches: Vec<(u8, u16)>,
+    pub(crate) violations: Vec<(u8, u16)>,
     pub(crate) summary: StateSummary,
     /// Whether more messages are in flight than an action can encode.
     pub(crate) overflow: bool,
@@ -159,7 +159,7 @@ pub(crate) fn expand<L: Lookup>(
     found: &mut Successors,
 ) -> Result<(), Unknown> {
     found.candidates.clear();
-    found.breaches.clear();
+    found.violations.clear();
     found.summary = StateSummary::default();
     let nodes = lookup.system().nodes;
     found.summary.waits = lookup.system().is_goal_unmet(state);
@@ -187,7 +187,7 @@ pub(crate) fn expand_node<L: Lookup>(
     found: &mut Successors,
 ) -> Result<(), Unknown> {
     found.candidates.clear();
-    found.breaches.clear();
+    found.violations.clear();
     found.summary = StateSummary::default();
     let mut expansion = Expansion { lookup, state, budgets: Budgets::unpack(state[0]), fingerprint, parent, found };
     expansion.expand_moves(node)?;
@@ -281,12 +281,12 @@ impl<L: Lookup> Expansion<'_, L> {
             broken = system.apply_action(self.state, action, outcome, &mut self.found.words);
             system.fingerprint(&self.found.words)
         };
-        let own_breach = if outcome == NONE { None } else { system.tables.outcomes[outcome as usize].breach() };
+        let step_violation = if outcome == NONE { None } else { system.tables.outcomes[outcome as usize].violation() };
         let packed = action.pack();
-        broken |= own_breach.map_or(0, |property| 1 << property);
-        broken &= system.watched;
+        broken |= step_violation.map_or(0, |property| 1 << property);
+        broken &= system.judged_bits;
         while broken != 0 {
-            self.found.breaches.push((broken.trailing_zeros() as u8, packed));
+            self.found.violations.push((broken.trailing_zeros() as u8, packed));
             broken &= broken - 1;
         }
         self.found.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action: packed });
@@ -294,7 +294,7 @@ impl<L: Lookup> Expansion<'_, L> {
 
     fn faults(&mut self) {
         let budgets = self.budgets;
-        if budgets.losses == 0 && budgets.duplicates == 0 && !self.lookup.system().cut_short {
+        if budgets.losses == 0 && budgets.duplicates == 0 && !self.lookup.system().crash_interrupts_sends {
             return;
         }
         let body = self.lookup.system().body(self.state);

@@ -20,7 +20,7 @@ pub struct Setup {
     pub restarts: u8,
     /// How many timers may fire while messages are in flight, where time is not modelled. All other
     /// timers fire only when no message is in flight.
-    pub hasty_timers: u8,
+    pub early_timers: u8,
     /// The model of time. If `None`, time does not pass, and a timer may fire at any moment.
     pub timing: Option<Timing>,
     /// How views change, if the group has views. Its nodes then receive views and leases as inputs.
@@ -32,7 +32,7 @@ pub struct Setup {
     pub prompt_disks: bool,
     /// Whether a crash may interrupt a step's sends: each message that the node has in flight when
     /// it crashes may be lost; on links that keep the order, only the latest ones.
-    pub cut_short: bool,
+    pub crash_interrupts_sends: bool,
 }
 
 impl Setup {
@@ -45,12 +45,12 @@ impl Setup {
             duplicates: 0,
             crashes: 0,
             restarts: 0,
-            hasty_timers: 0,
+            early_timers: 0,
             timing: None,
             views: None,
             crash_notices: CrashNotices::Off,
             prompt_disks: false,
-            cut_short: false,
+            crash_interrupts_sends: false,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Sets up a group: its nodes and its initial states.
+//! Creates a group and its initial states.
 
 use crate::budgets::Budgets;
 use crate::clients::Clients;
@@ -11,13 +11,15 @@ use crate::tables::Tables;
 use crate::worker_group::WorkerGroup;
 use std::sync::Arc;
 
+/// Creates a group for one worker thread. The initial states have room for the memory of the past,
+/// if there is any. `judged_bits` are the properties that steps may violate, one bit each.
 pub(crate) fn worker_group<'a, P, U>(
     make: &Make<P>,
     clients: &U,
     setup: &Setup,
     memory: Option<Memory>,
-    judges: &[(u8, Criterion)],
-    watched: u32,
+    criteria: &[(u8, Criterion)],
+    judged_bits: u32,
 ) -> WorkerGroup<'a>
 where
     P: Checked + 'a,
@@ -25,12 +27,13 @@ where
 {
     let (step_table, mut system, initial) = initial_states(make, clients, setup);
     system.memory = memory;
-    system.judges = judges.to_vec();
-    system.watched = watched;
+    system.criteria = criteria.to_vec();
+    system.judged_bits = judged_bits;
     let initial = initial.iter().map(|(state, _)| system.with_memory(state)).collect();
     WorkerGroup { system, stepper: Box::new(step_table), initial }
 }
 
+/// The nodes of a group, its network, and each initial state with the clock rates of its nodes.
 pub(crate) type InitialStates<P, U> = (StepTable<P, U>, System, Vec<(Vec<u32>, Vec<i32>)>);
 
 /// Creates the nodes of a group and its initial states, one for each choice of clock rates.
@@ -46,12 +49,12 @@ where
         until: setup.timing.map(|timing| timing.until),
         bounded_delays: setup.timing.is_some_and(|timing| timing.delay.is_some()),
         views: setup.views,
-        deaths: setup.crash_notices,
-        cut_short: setup.cut_short,
+        crash_notices: setup.crash_notices,
+        crash_interrupts_sends: setup.crash_interrupts_sends,
         goal: clients.goal(),
         memory: None,
-        judges: Vec::new(),
-        watched: 0,
+        criteria: Vec::new(),
+        judged_bits: 0,
         tables: Tables::new(),
     };
     let budgets = Budgets {
@@ -59,21 +62,22 @@ where
         duplicates: setup.duplicates,
         crashes: setup.crashes,
         restarts: setup.restarts,
-        hasty_timers: setup.hasty_timers,
+        early_timers: setup.early_timers,
         changes: setup.views.map_or(0, |views| views.changes),
     };
     let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
-    let choices = if drift == 0 { 1 } else { 1_u32 << setup.nodes };
-    let founding = setup.views.map(|_| PackedView::founding(setup.nodes));
+    // Bit `node` of a choice is set if that node's clock is slow.
+    let rate_choices = if drift == 0 { 1 } else { 1_u32 << setup.nodes };
+    let first_view = setup.views.map(|_| PackedView::founding(setup.nodes));
     step_table.number_notices(&mut system.tables);
     let mut initial = Vec::new();
-    for choice in 0..choices {
+    for choice in 0..rate_choices {
         let rate = |node: usize| if choice >> node & 1 == 0 { drift } else { -drift };
         let rates: Vec<i32> = (0..setup.nodes).map(rate).collect();
-        let (locals, in_flight) = step_table.begin(&mut system.tables, &rates, founding);
+        let (locals, in_flight) = step_table.start_nodes(&mut system.tables, &rates, first_view);
         let mut state = vec![budgets.pack(), 0];
         state.extend(locals);
-        state.extend(founding.map(|PackedView(word)| word));
+        state.extend(first_view.map(|PackedView(word)| word));
         for envelope in in_flight {
             system.add_in_flight(envelope, &mut state);
         }

@@ -79,7 +79,7 @@ impl Judgement {
         self.number(judged).is_some()
     }
 
-    pub(crate) fn judges(&self) -> Vec<(u8, Criterion)> {
+    pub(crate) fn criteria(&self) -> Vec<(u8, Criterion)> {
         let wanted = (0_u8..).zip(&self.properties).zip(&self.wanted).filter(|(_, wanted)| **wanted);
         let judge = |((number, property), _): ((u8, &Property), &bool)| match property.judged {
             Judged::ByState(judge) => Some((number, Criterion::Facets(judge))),
@@ -97,7 +97,7 @@ impl Judgement {
     }
 
     /// The properties that are judged, one bit each.
-    pub(crate) fn watched(&self) -> u32 {
+    pub(crate) fn judged_bits(&self) -> u32 {
         (0..).zip(&self.wanted).filter(|(_, wanted)| **wanted).fold(0, |bits, (number, _)| bits | 1 << number)
     }
 

@@ -43,7 +43,7 @@ impl System {
     /// Whether other nodes are notified of a move, so that the state changes in several places.
     #[inline]
     pub(crate) fn is_announced(&self, kind: MoveKind) -> bool {
-        self.deaths.are_sent() && matches!(kind, MoveKind::Crash | MoveKind::Restart)
+        self.crash_notices.are_sent() && matches!(kind, MoveKind::Crash | MoveKind::Restart)
     }
 
     /// Sends the notices about a node's move, if there are any.

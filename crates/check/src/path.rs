@@ -78,8 +78,8 @@ impl<'a> PathGuide<'a> {
 
     /// The properties that the transitions found last violate, each with the action.
     #[cfg(feature = "testing")]
-    pub(crate) fn breaches(&self) -> &[(u8, u16)] {
-        &self.found.breaches
+    pub(crate) fn violations(&self) -> &[(u8, u16)] {
+        &self.found.violations
     }
 
     /// Takes a transition: returns the step, and sets `state` to the successor.

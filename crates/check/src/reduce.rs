@@ -105,7 +105,7 @@ impl Reducer {
         let system = lookup.system();
         found.candidates.retain(|candidate| actor(system, state, candidate.action) == node);
         // A violation is visible, so none of the remaining actions causes one.
-        found.breaches.clear();
+        found.violations.clear();
         Ok(true)
     }
 

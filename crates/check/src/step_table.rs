@@ -81,7 +81,7 @@ pub(crate) struct StepTable<P: Checked, U: Clients<Command = P::Command, Event =
     nodes: usize,
     timed: bool,
     delay: Option<Span>,
-    deaths: CrashNotices,
+    crash_notices: CrashNotices,
     prompt_disks: bool,
     locals: Interner<Local<P, U::Client>>,
     envelopes: Interner<Envelope<P::Message>>,
@@ -114,7 +114,7 @@ where
             nodes: setup.nodes,
             timed: setup.timing.is_some(),
             delay: setup.timing.and_then(|timing| timing.delay),
-            deaths: setup.crash_notices,
+            crash_notices: setup.crash_notices,
             prompt_disks: setup.prompt_disks && setup.restarts == 0,
             locals: Interner::new(),
             envelopes: Interner::new(),
@@ -137,7 +137,7 @@ where
 
     /// Whether nodes are notified of crashes, and not only their clients.
     pub(crate) fn notifies_nodes(&self) -> bool {
-        self.deaths == CrashNotices::ToNodes
+        self.crash_notices == CrashNotices::ToNodes
     }
 
     pub(crate) fn has_prompt_disks(&self) -> bool {
@@ -148,9 +148,9 @@ where
         self.locals.get(number)
     }
 
-    /// Starts every node, each with a clock of its own rate. Returns the local states and the
+    /// Starts every node, each with its own clock rate. Returns the local states and the
     /// messages in flight.
-    pub(crate) fn begin(
+    pub(crate) fn start_nodes(
         &mut self,
         tables: &mut Tables,
         rates: &[i32],
@@ -188,17 +188,17 @@ where
         mut local: Local<P, U::Client>,
         time: Time,
         input: Option<Input<P>>,
-        story: StepRecord,
+        record: StepRecord,
     ) -> Step<P, U> {
         let now = local_time(time, local.rate);
-        let events = story.past.iter().copied().map(StepEvent::Past).collect();
+        let events = record.past.iter().copied().map(StepEvent::Past).collect();
         let mut protocol = local.protocol.take();
         let mut executor = Executor {
             clients: &self.clients,
             timed: self.timed,
             now,
             due: self.delay.map(|span| Deadline { earliest: time + span.earliest, latest: time + span.latest }),
-            step: Step { local, sends: Vec::new(), events, sets: Vec::new(), story },
+            step: Step { local, sends: Vec::new(), events, sets: Vec::new(), record },
             nodes: self.nodes,
         };
         if let (Some(protocol), Some(input)) = (&mut protocol, input) {
@@ -217,10 +217,10 @@ where
     }
 
     fn make_move(&self, mut local: Local<P, U::Client>, time: Time, own: &MoveOf<P>) -> Step<P, U> {
-        let mut story = StepRecord::at(time);
+        let mut record = StepRecord::at(time);
         let input = match own {
             Move::Command(command) => {
-                self.clients.observe(&mut local.client, ClientStep::Issued(command), &mut story);
+                self.clients.observe(&mut local.client, ClientStep::Issued(command), &mut record);
                 Some(Input::Command(command.clone()))
             }
             Move::Timer(timer) => {
@@ -236,13 +236,13 @@ where
                 local.lease = local.lease.lost();
                 local.timers.clear();
                 local.disk.crash(*survivors);
-                self.clients.observe(&mut local.client, ClientStep::Crashed, &mut story);
+                self.clients.observe(&mut local.client, ClientStep::Crashed, &mut record);
                 None
             }
             Move::Restart => {
                 local.incarnation = local.incarnation.next();
                 local.protocol = Some(self.make(local.node));
-                self.clients.observe(&mut local.client, ClientStep::Restarted, &mut story);
+                self.clients.observe(&mut local.client, ClientStep::Restarted, &mut record);
                 Some(Input::Start { durable: local.disk.contents(), incarnation: local.incarnation })
             }
             Move::Lease { until } => {
@@ -250,16 +250,16 @@ where
                 Some(Input::Lease(*until))
             }
         };
-        self.step(local, time, input, story)
+        self.step(local, time, input, record)
     }
 
     /// Numbers the results of a step, and returns the number of its outcome.
     fn conclude(&mut self, tables: &mut Tables, before: u32, step: Step<P, U>) -> u32 {
-        let Step { local, sends, events, sets, story } = step;
+        let Step { local, sends, events, sets, record } = step;
         let next = self.number_local(tables, local);
         let sends: Box<[u32]> = sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
         let (old, new) = (&tables.local_details[before as usize], &tables.local_details[next as usize]);
-        let visible = (old.facet, old.held_until) != (new.facet, new.held_until) || story.breach.is_some();
+        let visible = (old.facet, old.held_until) != (new.facet, new.held_until) || record.violation.is_some();
         let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
         let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
         let receivers = sends.iter().fold(0, |nodes, number| nodes | 1 << tables.envelopes[*number as usize].to);
@@ -270,12 +270,12 @@ where
         });
         let events = events.collect();
         let consequences = Consequences { sends, events, sets: sets.into() };
-        tables.add_outcome(Outcome::new(delta, next, receivers, story.breach, visible), consequences)
+        tables.add_outcome(Outcome::new(delta, next, receivers, record.violation, visible), consequences)
     }
 
     /// Numbers all notices of crashes and restarts, if any are sent.
     pub(crate) fn number_notices(&mut self, tables: &mut Tables) {
-        if !self.deaths.are_sent() {
+        if !self.crash_notices.are_sent() {
             return;
         }
         for of in (0..self.nodes).map(NodeId::from_index) {
@@ -411,7 +411,7 @@ where
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32 {
         let Envelope { from, content, .. } = self.envelopes.get(envelope).clone();
         let mut node = self.locals.get(local).clone();
-        let mut story = StepRecord::at(time);
+        let mut record = StepRecord::at(time);
         let notifies_nodes = self.notifies_nodes();
         let input = match content {
             Content::Message(message) => Some(Input::Message { from, message }),
@@ -422,15 +422,15 @@ where
                 Some(Input::View(view))
             }
             Content::Crashed(other) => {
-                self.clients.observe(&mut node.client, ClientStep::PeerCrashed(other), &mut story);
+                self.clients.observe(&mut node.client, ClientStep::PeerCrashed(other), &mut record);
                 notifies_nodes.then_some(Input::Suspect(other))
             }
             Content::Restarted(other) => {
-                self.clients.observe(&mut node.client, ClientStep::PeerRestarted(other), &mut story);
+                self.clients.observe(&mut node.client, ClientStep::PeerRestarted(other), &mut record);
                 notifies_nodes.then_some(Input::Trust(other))
             }
         };
-        let step = self.step(node, time, input, story);
+        let step = self.step(node, time, input, record);
         self.conclude(tables, local, step)
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct Memory {
 }
 
 /// Largest group whose request order is tracked: each message carries one bit per node.
-pub(crate) const MOST_ORDERED: usize = 8;
+pub(crate) const MAX_ORDERED_NODES: usize = 8;
 
 /// The condition of a state property.
 #[derive(Clone, Copy, Debug)]
@@ -58,16 +58,18 @@ pub(crate) struct System {
     /// Whether message delays are bounded.
     pub(crate) bounded_delays: bool,
     pub(crate) views: Option<Views>,
-    pub(crate) deaths: CrashNotices,
-    /// Whether messages in flight from a crashed node may be lost.
-    pub(crate) cut_short: bool,
+    pub(crate) crash_notices: CrashNotices,
+    /// Whether a crash may interrupt a step's sends, so that the node's messages in flight may be
+    /// lost.
+    pub(crate) crash_interrupts_sends: bool,
     /// The goal that all clients must eventually reach together.
     pub(crate) goal: Option<Judge>,
+    /// The properties about the past that are judged, if any.
     pub(crate) memory: Option<Memory>,
-    /// State properties, with their numbers.
-    pub(crate) judges: Vec<(u8, Criterion)>,
+    /// The conditions of the state properties, with the numbers of the properties.
+    pub(crate) criteria: Vec<(u8, Criterion)>,
     /// The properties that steps may violate, one bit each; others are ignored.
-    pub(crate) watched: u32,
+    pub(crate) judged_bits: u32,
     pub(crate) tables: Tables,
 }
 
@@ -160,16 +162,16 @@ impl System {
             Criterion::AtEnds(_) => true,
             Criterion::OneHolder => !is_contested,
         };
-        self.judges.iter().filter(move |(_, criterion)| !holds(criterion)).map(|(number, _)| *number)
+        self.criteria.iter().filter(move |(_, criterion)| !holds(criterion)).map(|(number, _)| *number)
     }
 
     /// The properties that a state violates if nothing is obliged to happen in it, one bit each.
     pub(crate) fn broken_at_end(&self, state: &[u32]) -> u32 {
-        let judges = self.judges.iter().filter_map(|(number, criterion)| match criterion {
+        let criteria = self.criteria.iter().filter_map(|(number, criterion)| match criterion {
             Criterion::AtEnds(judge) => Some((*number, judge)),
             Criterion::Facets(_) | Criterion::Bound(..) | Criterion::OneHolder => None,
         });
-        judges.fold(0, |broken, (number, judge)| {
+        criteria.fold(0, |broken, (number, judge)| {
             let holds = judge(&self.facets(state)[..self.nodes]);
             if holds { broken } else { broken | 1 << number }
         })
@@ -184,7 +186,7 @@ impl System {
     }
 
     fn judges_exclusive_holds(&self) -> bool {
-        self.judges.iter().any(|(_, criterion)| matches!(criterion, Criterion::OneHolder))
+        self.criteria.iter().any(|(_, criterion)| matches!(criterion, Criterion::OneHolder))
     }
 
     fn holders(&self, state: &[u32]) -> usize {
@@ -270,14 +272,14 @@ impl System {
     /// Whether a message may be lost because its sender crashed while sending it.
     #[inline]
     pub(crate) fn is_cut_short(&self, word: u32, state: &[u32]) -> bool {
-        self.cut_short && !self.is_notice(word) && !self.is_up(usize::from(self.link(word).0), state)
+        self.crash_interrupts_sends && !self.is_notice(word) && !self.is_up(usize::from(self.link(word).0), state)
     }
 
     /// Whether any message to a node that is up may still be lost that way.
     pub(crate) fn may_cut_short(&self, state: &[u32]) -> bool {
         let is_open =
             |word: &u32| self.is_cut_short(*word, state) && self.is_up(usize::from(self.link(*word).1), state);
-        self.cut_short && state[self.body(state)..].iter().any(is_open)
+        self.crash_interrupts_sends && state[self.body(state)..].iter().any(is_open)
     }
 
     #[inline]
@@ -306,7 +308,7 @@ impl System {
 
     /// Whether a move is a timer that fires while messages are in flight.
     #[inline]
-    pub(crate) fn is_hasty(&self, kind: MoveKind, state: &[u32]) -> bool {
+    pub(crate) fn is_early(&self, kind: MoveKind, state: &[u32]) -> bool {
         kind == MoveKind::Timer && self.until.is_none() && state.len() > self.body(state)
     }
 
@@ -315,7 +317,7 @@ impl System {
         let is_leased = || self.tables.locals[state[LOCALS + node] as usize].leased;
         Some(match kind {
             MoveKind::Command | MoveKind::Sync => Cost::Free,
-            MoveKind::Timer if self.is_hasty(kind, state) => Cost::HastyTimer,
+            MoveKind::Timer if self.is_early(kind, state) => Cost::EarlyTimer,
             MoveKind::Timer => Cost::Free,
             // The group removes a member whose lease has ended in any case, so its crash costs no
             // view change.

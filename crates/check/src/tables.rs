@@ -124,12 +124,12 @@ pub(crate) struct Outcome {
 const UNBROKEN: u8 = u8::MAX;
 
 impl Outcome {
-    pub(crate) fn new(delta: u64, next: u32, receivers: u16, breach: Option<u8>, visible: bool) -> Self {
-        Self { delta, next, receivers, broken: breach.unwrap_or(UNBROKEN), visible }
+    pub(crate) fn new(delta: u64, next: u32, receivers: u16, violation: Option<u8>, visible: bool) -> Self {
+        Self { delta, next, receivers, broken: violation.unwrap_or(UNBROKEN), visible }
     }
 
     #[inline]
-    pub(crate) fn breach(&self) -> Option<u8> {
+    pub(crate) fn violation(&self) -> Option<u8> {
         (self.broken != UNBROKEN).then_some(self.broken)
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct WalkResult {
     pub(crate) end: End,
     /// The shortest violation of each property; of equally short ones, that of the walk with the
     /// lowest number.
-    pub(crate) breaches: Vec<Option<Trace>>,
+    pub(crate) violations: Vec<Option<Trace>>,
     pub(crate) walks: u64,
 }
 
@@ -40,7 +40,7 @@ struct Shared {
     stop: AtomicBool,
     /// Walks with a higher number are not needed any more.
     last: AtomicU64,
-    breaches: Mutex<Vec<Option<(usize, u64, Trace)>>>,
+    violations: Mutex<Vec<Option<(usize, u64, Trace)>>>,
 }
 
 pub(crate) fn walk(
@@ -59,7 +59,7 @@ pub(crate) fn walk(
         deepest: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         last: AtomicU64::new(u64::MAX),
-        breaches: Mutex::new(vec![None; properties]),
+        violations: Mutex::new(vec![None; properties]),
     };
     let running = AtomicUsize::new(options.threads);
     let main_thread = thread::current();
@@ -86,15 +86,15 @@ pub(crate) fn walk(
         }
     });
     let progress = measure(&shared);
-    let breaches = shared.breaches.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let breached = breaches.iter().any(Option::is_some);
-    let end = match (over_limit, options.first && breached) {
+    let violations = shared.violations.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let is_violated = violations.iter().any(Option::is_some);
+    let end = match (over_limit, options.first && is_violated) {
         (true, _) => End::Memory,
         (false, true) => End::FirstViolation,
         (false, false) => End::Stopped,
     };
-    let breaches = breaches.into_iter().map(|breach| breach.map(|(_, _, trace)| trace)).collect();
-    WalkResult { progress, end, breaches, walks: shared.done.load(Ordering::SeqCst) }
+    let violations = violations.into_iter().map(|violation| violation.map(|(_, _, trace)| trace)).collect();
+    WalkResult { progress, end, violations, walks: shared.done.load(Ordering::SeqCst) }
 }
 
 fn measure(shared: &Shared) -> Progress {
@@ -146,7 +146,7 @@ impl Walker<'_> {
             // Computing missing outcomes never fails.
             let _ = expand(lookup, &state, at, 0, &mut self.found);
             for property in self.shared.options.terminal.broken(self.found.summary) {
-                self.breach(property, number, &path);
+                self.record_violation(property, number, &path);
             }
             // Threads number states in different orders, but fingerprints are the same everywhere.
             self.found.candidates.sort_by_key(|candidate| (candidate.fingerprint, candidate.action));
@@ -155,9 +155,9 @@ impl Walker<'_> {
             }
             let candidate = self.found.candidates[draw(self.found.candidates.len())];
             path.push(candidate.fingerprint);
-            for (property, action) in std::mem::take(&mut self.found.breaches) {
+            for (property, action) in std::mem::take(&mut self.found.violations) {
                 if action == candidate.action {
-                    self.breach(property, number, &path);
+                    self.record_violation(property, number, &path);
                 }
             }
             let action = Action::unpack(candidate.action);
@@ -167,7 +167,7 @@ impl Walker<'_> {
             if self.worker_group.system.is_visible(action, candidate.outcome) {
                 let broken: Vec<u8> = self.worker_group.system.broken(&state).collect();
                 for property in broken {
-                    self.breach(property, number, &path);
+                    self.record_violation(property, number, &path);
                 }
             }
         }
@@ -175,9 +175,9 @@ impl Walker<'_> {
         self.shared.deepest.fetch_max(path.len() as u64 - 1, Ordering::Relaxed);
     }
 
-    fn breach(&self, property: u8, walk: u64, path: &[u64]) {
-        let mut breaches = self.shared.breaches.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = &mut breaches[usize::from(property)];
+    fn record_violation(&self, property: u8, walk: u64, path: &[u64]) {
+        let mut violations = self.shared.violations.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = &mut violations[usize::from(property)];
         let first = self.shared.options.first;
         // With `first`, the violation of the walk with the lowest number wins, whichever thread
         // took that walk.

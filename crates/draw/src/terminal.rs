@@ -77,7 +77,7 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
     }
     let open: Vec<_> = scene.arrows.iter().filter(|arrow| arrow.head == Head::Open).collect();
     for arrow in open.iter().take(MAX_OPEN) {
-        page.line(lines.open(arrow));
+        page.line(lines.in_flight(arrow));
     }
     match open.len().saturating_sub(MAX_OPEN) {
         0 => {}
@@ -92,7 +92,7 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
 }
 
 /// Returns the text without colours.
-pub fn plain(_ink: TextStyle, text: &str) -> String {
+pub fn plain(_style: TextStyle, text: &str) -> String {
     text.to_owned()
 }
 
@@ -117,7 +117,7 @@ impl Page<'_> {
     }
 
     fn nodes(&mut self, scene: &Scene) {
-        let mut row = TextRow::new(self.layout.words);
+        let mut row = TextRow::new(self.layout.texts);
         row.put(self.layout.time - "time".len(), TextStyle::Faint, "time");
         // A number that would touch the previous one is left out.
         let mut free = 0;
@@ -129,19 +129,19 @@ impl Page<'_> {
                 free = first + number.len() + 1;
             }
         }
-        self.line(Line { row, words: Vec::new() });
+        self.line(Line { row, texts: Vec::new() });
     }
 
     fn line(&mut self, line: Line) {
-        let words = self.words(&line.words);
-        let row = line.row.paint(self.paint, !words.is_empty());
-        self.end(&(row + &words));
+        let texts = self.texts(&line.texts);
+        let row = line.row.paint(self.paint, !texts.is_empty());
+        self.end(&(row + &texts));
     }
 
-    fn words(&self, words: &[(TextStyle, String)]) -> String {
+    fn texts(&self, texts: &[(TextStyle, String)]) -> String {
         let mut left = self.layout.room();
         let mut line = String::new();
-        for (index, (ink, text)) in words::shortened(words, left).iter().enumerate() {
+        for (index, (style, text)) in words::shortened(texts, left).iter().enumerate() {
             if index > 0 {
                 if left < width(words::BETWEEN) + 2 {
                     line.push_str(&(self.paint)(TextStyle::Faint, &fit(" …", left)));
@@ -151,7 +151,7 @@ impl Page<'_> {
                 left -= width(words::BETWEEN);
             }
             let text = fit(text, left);
-            line.push_str(&(self.paint)(*ink, &isolated(&text)));
+            line.push_str(&(self.paint)(*style, &isolated(&text)));
             left -= width(&text);
         }
         line

@@ -140,9 +140,9 @@ fn messages(entry: &Entry) -> Vec<Example> {
         }
         Entry::Multicast(entry) => {
             // A window of one message makes members report held messages at once.
-            let usual = multicast::Plan::new(group.clone());
-            let window = multicast::Window { messages: 1, ..usual.window };
-            let plan = std::sync::Arc::new(multicast::Plan { window, ..usual });
+            let default = multicast::Plan::new(group.clone());
+            let window = multicast::Window { messages: 1, ..default.window };
+            let plan = std::sync::Arc::new(multicast::Plan { window, ..default });
             let nodes = group.iter().map(|node| (entry.make)(node, &plan).bare()).collect();
             kinds(nodes, |_| vec![multicast::Command::send("hello"), multicast::Command::leave()])
         }

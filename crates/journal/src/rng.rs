@@ -71,7 +71,7 @@ impl SeededRng {
     pub fn length(&mut self, model: Latency) -> Duration {
         match model {
             Latency::Fixed(length) => length,
-            Latency::Uniform { least, most } => self.between(least, most),
+            Latency::Uniform { min, max } => self.between(min, max),
             Latency::LongTail { median } => self.long_tail(median),
         }
     }
@@ -119,7 +119,8 @@ mod tests {
     fn uniform_durations_include_both_ends() {
         let (least, most) = (Duration::from_nanos(10), Duration::from_nanos(13));
         let mut rng = SeededRng::new(1, Stream::Network);
-        let mut seen: Vec<_> = (0..200).map(|_| rng.length(Latency::Uniform { least, most }).nanos()).collect();
+        let mut seen: Vec<_> =
+            (0..200).map(|_| rng.length(Latency::Uniform { min: least, max: most }).nanos()).collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, [10, 11, 12, 13]);

@@ -34,7 +34,7 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
     /// Whether its clients act in rounds.
     const IN_ROUNDS: bool = true;
     /// Whether a crash may interrupt the sends of a step.
-    const CUT_SHORT: bool = false;
+    const CRASH_INTERRUPTS_SENDS: bool = false;
 
     /// The behaviour of clients and the group's setup, beyond the common options.
     type Behavior: Clone + fmt::Debug + Default + PartialEq;
@@ -79,7 +79,7 @@ pub struct CheckSpec<F: CheckedFamily = Mutex> {
 }
 
 /// The default limit of simulated time.
-pub const USUAL_HORIZON: Duration = Duration::from_secs(3);
+pub const DEFAULT_HORIZON: Duration = Duration::from_secs(3);
 
 impl<F: CheckedFamily> CheckSpec<F> {
     /// A check of three nodes of this algorithm, with one round per client and no faults.
@@ -131,14 +131,14 @@ impl<F: CheckedFamily> CheckSpec<F> {
             fifo: setup.fifo || F::needs_fifo(&self.algorithm),
             crash_notices: if setup.crashes > 0 { F::deaths(self) } else { CrashNotices::Off },
             prompt_disks: setup.restarts == 0,
-            cut_short: F::CUT_SHORT,
+            crash_interrupts_sends: F::CRASH_INTERRUPTS_SENDS,
             ..setup.clone()
         }
     }
 
     /// The command that repeats this check.
     pub fn command(&self) -> String {
-        let Setup { nodes, fifo, losses, duplicates, crashes, restarts, hasty_timers, timing, views, .. } = &self.setup;
+        let Setup { nodes, fifo, losses, duplicates, crashes, restarts, early_timers, timing, views, .. } = &self.setup;
         let rounds = self.rounds.map_or_else(|| "unbounded".into(), |rounds| rounds.to_string());
         let mut words = vec![format!("quorate check {} --nodes {nodes}", self.algorithm)];
         if F::IN_ROUNDS {

@@ -36,32 +36,36 @@ pub trait ComparedFamily: FamilyLab {
 
     /// Plans the requested comparison and passes it to the task. Reports every invalid option
     /// before anything runs.
-    fn compare<T: CompareTask>(asked: &Asked<'_, Self::CompareArgs>, task: T) -> Result<T::Output, CompareError>;
+    fn compare<T: CompareTask>(
+        request: &CompareRequest<'_, Self::CompareArgs>,
+        task: T,
+    ) -> Result<T::Output, CompareError>;
 }
 
-/// The requested comparison.
-pub struct Asked<'a, A> {
+/// A comparison as requested on the command line.
+pub struct CompareRequest<'a, A> {
     /// Names of algorithms without duplicates; empty for all of the family.
     pub algorithms: &'a [String],
     /// The sizes of groups, if given.
     pub sizes: Option<&'a [usize]>,
     pub seed: u64,
-    pub own: &'a A,
+    /// The options that only this family's comparisons accept.
+    pub family_args: &'a A,
 }
 
-impl<A> Asked<'_, A> {
+impl<A> CompareRequest<'_, A> {
     /// Returns the given sizes of groups, or the default ones.
     pub fn sizes_or(&self, defaults: &[usize]) -> Vec<usize> {
         self.sizes.unwrap_or(defaults).to_vec()
     }
 
-    /// Returns the named algorithms, or all correct ones of the family that satisfy `is_usual`.
+    /// Returns the named algorithms, or all correct ones of the family that satisfy `is_default`.
     pub fn contenders<F: FamilyLab>(
         &self,
-        is_usual: impl Fn(&F::Entry) -> bool,
+        is_default: impl Fn(&F::Entry) -> bool,
     ) -> Result<Vec<&'static F::Entry>, CompareError> {
         if self.algorithms.is_empty() {
-            return Ok(all().iter().filter_map(F::entry).filter(|entry| is_usual(entry)).collect());
+            return Ok(all().iter().filter_map(F::entry).filter(|entry| is_default(entry)).collect());
         }
         let named = |name: &String| Ok(Algorithm::<F>::named(name)?.entry());
         self.algorithms.iter().map(named).collect()

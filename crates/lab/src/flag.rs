@@ -51,8 +51,8 @@ impl Flags {
     }
 
     /// Adds an option unless its value is the default.
-    pub fn unless(&mut self, is_usual: bool, position: FlagPosition, name: &'static str, value: impl Display) {
-        if !is_usual {
+    pub fn unless(&mut self, is_default: bool, position: FlagPosition, name: &'static str, value: impl Display) {
+        if !is_default {
             self.value(position, name, value);
         }
     }

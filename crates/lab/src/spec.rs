@@ -80,7 +80,7 @@ impl<F: RunFamily> Spec<F> {
             algorithm: algorithm.into(),
             nodes: 3,
             seed: 1,
-            latency: Latency::Uniform { least: millis(1), most: millis(5) },
+            latency: Latency::Uniform { min: millis(1), max: millis(5) },
             bound: None,
             processing: Latency::Fixed(Duration::ZERO),
             disk: F::default_disk(),
@@ -389,7 +389,7 @@ pub(crate) fn option_value(choice: &impl Serialize) -> String {
 fn assumed_bound(latency: Latency) -> Duration {
     match latency {
         Latency::Fixed(length) => length,
-        Latency::Uniform { most, .. } => most,
+        Latency::Uniform { max, .. } => max,
         Latency::LongTail { median } => median.times(10),
     }
 }

@@ -64,7 +64,7 @@ pub fn spec<F: FamilyLab>(algorithm: Algorithm<F>, nodes: usize, seed: u64, sett
         Family::Mutex | Family::Multicast | Family::Deadlock | Family::Replica => (100, 900),
         Family::Election => (1_000, 9_000),
     };
-    let latency = Latency::Uniform { least: Duration::from_micros(least), most: Duration::from_micros(most) };
+    let latency = Latency::Uniform { min: Duration::from_micros(least), max: Duration::from_micros(most) };
     let guess = Spec { nodes, seed, latency, links: LinkChoice::Bare, settings, ..Spec::new(algorithm) };
     Spec { bound: guess.needs_bounds().then_some(Length(DELAY_BOUND)), ..guess }
 }

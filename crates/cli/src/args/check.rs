@@ -8,7 +8,7 @@ use quorate_check::{Effort, Search, Setup, Timing, Walks};
 use quorate_core::Time;
 use quorate_journal::settings::{DurationRange, Length, Ppm};
 use quorate_lab::Algorithm;
-use quorate_lab::check::{BehaviorArgs, CheckSpec, CheckedFamily, USUAL_HORIZON, parse_small_count};
+use quorate_lab::check::{BehaviorArgs, CheckSpec, CheckedFamily, DEFAULT_HORIZON, parse_small_count};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -153,7 +153,7 @@ impl CheckArgs {
                 duplicates: self.duplicate,
                 crashes: self.crashes,
                 restarts: self.restarts,
-                hasty_timers: self.early_timers,
+                early_timers: self.early_timers,
                 timing: self.timing(),
                 views: self.behavior.views(),
                 ..Setup::new(self.nodes.into())
@@ -175,7 +175,7 @@ impl CheckArgs {
         let delay = self.delay.map(|DurationRange(span)| span);
         (self.drift.is_some() || until.is_some() || delay.is_some()).then(|| Timing {
             drift_ppm: self.drift.unwrap_or(0),
-            until: Time::ZERO + until.unwrap_or(USUAL_HORIZON),
+            until: Time::ZERO + until.unwrap_or(DEFAULT_HORIZON),
             delay,
         })
     }

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
 }
 
 fn latency() -> Latency {
-    Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(5) }
+    Latency::Uniform { min: Duration::from_millis(1), max: Duration::from_millis(5) }
 }
 
 /// Measures both loops alternately on a ring of this size, with one message in flight per node.

@@ -161,7 +161,7 @@ fn line(row: &Row) -> String {
     let Row { detector, quality, .. } = row;
     let none = || "–".to_owned();
     let duration = |duration: Option<Duration>| duration.map_or_else(none, rounded);
-    let longest = (quality.detections > 0).then_some(quality.detection_most);
+    let longest = (quality.detections > 0).then_some(quality.max_detection_time);
     format!(
         "  {detector:<11}{:<16}{:>14}{:>11}{:>23}{:>12}{:>12}",
         row.setting(),

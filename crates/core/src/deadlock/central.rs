@@ -130,11 +130,12 @@ struct Inquiry {
     void: BTreeSet<Edge>,
 }
 
-/// An edge of the wait-for graph: `who` waits for `on`.
+/// An edge of the wait-for graph: `agent` waits for `on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Edge {
-    pub who: Agent,
+    #[cfg_attr(feature = "serde", serde(rename = "who"))]
+    pub agent: Agent,
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub wait_id: WaitId,
     pub on: Agent,
@@ -155,7 +156,8 @@ pub enum Message {
     },
     /// To the detector: the agent no longer waits.
     Runs {
-        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
@@ -216,43 +218,43 @@ impl Central {
     /// CD-1.
     fn on_wait_event(&mut self, event: WaitEvent, out: &mut Effects<'_, Self>) {
         match event {
-            WaitEvent::Blocked { who, wait_id, need, abort_cost } => {
-                let wait = Wait { who, wait_id, need, abort_cost };
+            WaitEvent::Blocked { agent, wait_id, need, abort_cost } => {
+                let wait = Wait { agent, wait_id, need, abort_cost };
                 self.site.block(wait.clone());
-                out.note("CD-1", format_args!("reports that {who} waits for {}", wait.need));
+                out.note("CD-1", format_args!("reports that {agent} waits for {}", wait.need));
                 self.send(Message::Waits(wait), self.config.resolver, out);
             }
-            WaitEvent::DependencyReleased { who, by, abort_cost } => {
-                self.site.release_dependency(who, by, abort_cost);
-                let Some(wait_id) = self.site.wait(who).map(|wait| wait.wait_id) else { return };
-                out.note("CD-1", format_args!("reports that {by} has answered {who}"));
+            WaitEvent::DependencyReleased { agent, by, abort_cost } => {
+                self.site.release_dependency(agent, by, abort_cost);
+                let Some(wait_id) = self.site.wait(agent).map(|wait| wait.wait_id) else { return };
+                out.note("CD-1", format_args!("reports that {by} has answered {agent}"));
                 self.send(
-                    Message::Eased { edge: Edge { who, wait_id, on: by }, abort_cost },
+                    Message::Eased { edge: Edge { agent, wait_id, on: by }, abort_cost },
                     self.config.resolver,
                     out,
                 );
             }
-            WaitEvent::Runs { who } => {
-                let Some(Wait { wait_id, .. }) = self.site.unblock(who) else { return };
-                out.note("CD-1", format_args!("reports that {who} no longer waits"));
-                self.send(Message::Runs { who, wait_id }, self.config.resolver, out);
-                let actions = self.resolution.on_unblocked(who, wait_id, &self.site);
+            WaitEvent::Runs { agent } => {
+                let Some(Wait { wait_id, .. }) = self.site.unblock(agent) else { return };
+                out.note("CD-1", format_args!("reports that {agent} no longer waits"));
+                self.send(Message::Runs { agent, wait_id }, self.config.resolver, out);
+                let actions = self.resolution.on_unblocked(agent, wait_id, &self.site);
                 Self::perform(actions, out);
                 // If the victim was at the detector's own site, no message arrives that would start
                 // the next search.
                 self.search(out);
             }
-            WaitEvent::NoLongerBlockedOn { who, to, wait_id } => {
-                let released = self.released.entry((who, to)).or_default();
+            WaitEvent::NoLongerBlockedOn { agent, to, wait_id } => {
+                let released = self.released.entry((agent, to)).or_default();
                 *released = wait_id.max(*released);
-                self.site.remove_waiter(who, to, wait_id);
+                self.site.remove_waiter(agent, to, wait_id);
                 self.answer_question(out);
             }
-            WaitEvent::BlockedOn { who, to, wait_id } => {
-                self.site.add_waiter(who, to, wait_id);
+            WaitEvent::BlockedOn { agent, to, wait_id } => {
+                self.site.add_waiter(agent, to, wait_id);
                 self.answer_question(out);
             }
-            WaitEvent::Look { .. } => self.search(out),
+            WaitEvent::Check { .. } => self.search(out),
         }
     }
 
@@ -267,7 +269,7 @@ impl Central {
     fn search(&mut self, out: &mut Effects<'_, Self>) {
         // A late report of a wait that a victim has aborted must not start a search.
         let resolution = &self.resolution;
-        self.detector.waits.retain(|_, wait| !resolution.is_aborted(wait.who, wait.wait_id));
+        self.detector.waits.retain(|_, wait| !resolution.is_aborted(wait.agent, wait.wait_id));
         while self.config.me == self.config.resolver && self.detector.inquiry.is_none() && !self.resolution.is_busy() {
             let Some(report) = self.detector.unreported() else { return };
             match self.config.belief {
@@ -281,9 +283,9 @@ impl Central {
     fn inquire(&mut self, report: Report, out: &mut Effects<'_, Self>) {
         out.note("CD-3", format_args!("asks whether these waits still exist: {report}"));
         let mut edges: BTreeMap<NodeId, Vec<Edge>> = BTreeMap::new();
-        for Wait { who, wait_id, need, .. } in &report.waits {
+        for Wait { agent, wait_id, need, .. } in &report.waits {
             for on in need.on() {
-                edges.entry(on.site).or_default().push(Edge { who: *who, wait_id: *wait_id, on: *on });
+                edges.entry(on.site).or_default().push(Edge { agent: *agent, wait_id: *wait_id, on: *on });
             }
         }
         self.detector.round = self.detector.round.saturating_add(1);
@@ -305,8 +307,8 @@ impl Central {
     /// arrives.
     fn answer_question(&mut self, out: &mut Effects<'_, Self>) {
         let is_void =
-            |edge: &Edge| self.released.get(&(edge.on, edge.who)).is_some_and(|released| edge.wait_id <= *released);
-        let is_known = |edge: &Edge| is_void(edge) || self.site.has_waiter(edge.on, edge.who, edge.wait_id);
+            |edge: &Edge| self.released.get(&(edge.on, edge.agent)).is_some_and(|released| edge.wait_id <= *released);
+        let is_known = |edge: &Edge| is_void(edge) || self.site.has_waiter(edge.on, edge.agent, edge.wait_id);
         let Some(Question { round, edges }) = self.question.take_if(|asked| asked.edges.iter().all(is_known)) else {
             return;
         };
@@ -340,7 +342,7 @@ impl Central {
 
     fn report(&mut self, report: Report, out: &mut Effects<'_, Self>) {
         if !self.resolution.is_enabled() {
-            self.detector.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.wait_id)));
+            self.detector.reported.extend(report.waits.iter().map(|wait| (wait.agent, wait.wait_id)));
         }
         let actions = self.resolution.on_found(report, &self.site);
         Self::perform(actions, out);
@@ -348,23 +350,23 @@ impl Central {
 
     fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
-            Message::Waits(wait) if wait.who.site == from && self.knows_sites_of(&wait.need) => {
-                self.on_report(|waits| drop(waits.insert(wait.who, wait)), out);
+            Message::Waits(wait) if wait.agent.site == from && self.knows_sites_of(&wait.need) => {
+                self.on_report(|waits| drop(waits.insert(wait.agent, wait)), out);
             }
-            Message::Eased { edge, abort_cost } if edge.who.site == from => {
+            Message::Eased { edge, abort_cost } if edge.agent.site == from => {
                 if self.config.me == self.config.resolver {
-                    out.note("CD-2", format_args!("removes the wait of {} for {}", edge.who, edge.on));
+                    out.note("CD-2", format_args!("removes the wait of {} for {}", edge.agent, edge.on));
                     self.detector.remove_edge(edge);
                     if let Some(wait) =
-                        self.detector.waits.get_mut(&edge.who).filter(|wait| wait.wait_id == edge.wait_id)
+                        self.detector.waits.get_mut(&edge.agent).filter(|wait| wait.wait_id == edge.wait_id)
                     {
                         wait.abort_cost = abort_cost;
                     }
                     self.search(out);
                 }
             }
-            Message::Runs { who, wait_id } if who.site == from => {
-                let is_another = move |_: &Agent, wait: &mut Wait| wait.who != who || wait.wait_id > wait_id;
+            Message::Runs { agent, wait_id } if agent.site == from => {
+                let is_another = move |_: &Agent, wait: &mut Wait| wait.agent != agent || wait.wait_id > wait_id;
                 self.on_report(|waits| waits.retain(is_another), out);
             }
             Message::Ask { round, edges } if from == self.config.resolver => {
@@ -410,19 +412,19 @@ impl DetectorState {
     fn unreported(&self) -> Option<Report> {
         let waits: Vec<Wait> = self.waits.values().cloned().collect();
         let by = waits.first()?;
-        let is_new = |wait: &Wait| self.reported.get(&wait.who) != Some(&wait.wait_id);
+        let is_new = |wait: &Wait| self.reported.get(&wait.agent) != Some(&wait.wait_id);
         let report = Report::among(by, &waits).into_iter().find(|report| report.waits.iter().any(is_new));
         let behind = || waits.iter().filter(|wait| is_new(wait)).find_map(|wait| Report::around(wait, &waits));
         let report = report.or_else(|| (!self.reported.is_empty()).then(behind).flatten())?;
         let first = report.waits.first()?;
-        Some(Report { by: first.who, during: first.wait_id, ..report })
+        Some(Report { by: first.agent, during: first.wait_id, ..report })
     }
 
     /// Removes an edge that no longer exists. An agent that needs only one of several has got it.
     fn remove_edge(&mut self, edge: Edge) {
-        let Some(wait) = self.waits.get_mut(&edge.who).filter(|wait| wait.wait_id == edge.wait_id) else { return };
+        let Some(wait) = self.waits.get_mut(&edge.agent).filter(|wait| wait.wait_id == edge.wait_id) else { return };
         match &mut wait.need {
-            Need::All(on) => on.retain(|agent| *agent != edge.on),
+            Need::All(on) => on.retain(|other| *other != edge.on),
             Need::Any(on) if on.contains(&edge.on) => on.clear(),
             Need::Any(_) => {}
         }

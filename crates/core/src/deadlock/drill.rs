@@ -32,8 +32,8 @@ pub(crate) fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
 
-pub(crate) fn wait(who: Agent, on: Agent) -> Wait {
-    Wait { who, wait_id: WaitId(1), need: Need::All([on].into()), abort_cost: AbortCost::default() }
+pub(crate) fn wait(agent: Agent, on: Agent) -> Wait {
+    Wait { agent, wait_id: WaitId(1), need: Need::All([on].into()), abort_cost: AbortCost::default() }
 }
 
 /// Returns a constructor for the sites of a group whose processes ask each other, by the plan for a

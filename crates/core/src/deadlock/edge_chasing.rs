@@ -77,9 +77,10 @@ pub struct EdgeChasing {
     config: Fixed<Config>,
     site: SiteState,
     resolution: Resolution,
-    /// The number of checks of each agent here.
-    looks: BTreeMap<Agent, u64>,
-    /// The latest check of another agent that an agent here has forwarded during its current wait.
+    /// The number of checks that each agent here has started.
+    check_counts: BTreeMap<Agent, u64>,
+    /// The number of the latest check that an agent here has forwarded during its current wait, by
+    /// that agent and the origin of the check.
     forwarded: BTreeMap<(Agent, Agent), u64>,
     /// Probes between agents here. Empty between steps.
     local_probes: VecDeque<Probe>,
@@ -88,6 +89,7 @@ pub struct EdgeChasing {
 #[derive(Debug)]
 struct Config {
     me: NodeId,
+    /// How long an agent waits before it starts a check.
     patience: Duration,
 }
 
@@ -105,19 +107,21 @@ pub enum Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Probe {
     /// The number of the origin's check.
-    pub look: u64,
-    /// The path: the origin first, each with the next agent that it waits for. That of the last one
-    /// is the receiver.
-    pub way: Vec<Wait>,
+    #[cfg_attr(feature = "serde", serde(rename = "look"))]
+    pub check: u64,
+    /// The waits along the path, that of the origin first. Each names only the next agent on the
+    /// path; the last one names the receiver.
+    #[cfg_attr(feature = "serde", serde(rename = "way"))]
+    pub path: Vec<Wait>,
 }
 
 /// `P0→P1→P2`.
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for wait in &self.way {
-            write!(f, "{}→", wait.who)?;
+        for wait in &self.path {
+            write!(f, "{}→", wait.agent)?;
         }
-        self.way.last().map_or(Ok(()), |last| last.need.fmt(f))
+        self.path.last().map_or(Ok(()), |last| last.need.fmt(f))
     }
 }
 
@@ -145,7 +149,7 @@ impl Describe for Message {
 
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
-            Self::Probe(probe) => probe.way.first().map(|wait| wait.who.site),
+            Self::Probe(probe) => probe.path.first().map(|wait| wait.agent.site),
             Self::Ruling(_) => None,
         }
     }
@@ -158,13 +162,13 @@ impl Detector for EdgeChasing {
 }
 
 impl EdgeChasing {
-    /// A site without waits.
+    /// Creates a site without waits.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
         Self {
             config: Fixed::new(Config { me, patience: plan.patience }),
             site: SiteState::default(),
             resolution: Resolution::new(me, plan),
-            looks: BTreeMap::new(),
+            check_counts: BTreeMap::new(),
             forwarded: BTreeMap::new(),
             local_probes: VecDeque::new(),
         }
@@ -172,38 +176,40 @@ impl EdgeChasing {
 
     fn on_wait_event(&mut self, event: WaitEvent, out: &mut Effects<'_, Self>) {
         match event {
-            WaitEvent::Blocked { who, wait_id, need, abort_cost } => {
-                self.site.block(Wait { who, wait_id, need, abort_cost });
+            WaitEvent::Blocked { agent, wait_id, need, abort_cost } => {
+                self.site.block(Wait { agent, wait_id, need, abort_cost });
                 if self.config.patience == Duration::ZERO {
-                    self.look(who, out);
+                    self.start_check(agent, out);
                 } else {
-                    out.set_timer(who, Span::exactly(self.config.patience));
+                    out.set_timer(agent, Span::exactly(self.config.patience));
                 }
             }
-            WaitEvent::DependencyReleased { who, by, abort_cost } => self.site.release_dependency(who, by, abort_cost),
-            WaitEvent::Runs { who } => self.unblock(who, out),
-            WaitEvent::BlockedOn { who, to, wait_id } => self.site.add_waiter(who, to, wait_id),
-            WaitEvent::NoLongerBlockedOn { who, to, wait_id } => self.site.remove_waiter(who, to, wait_id),
-            WaitEvent::Look { who } => self.look(who, out),
+            WaitEvent::DependencyReleased { agent, by, abort_cost } => {
+                self.site.release_dependency(agent, by, abort_cost)
+            }
+            WaitEvent::Runs { agent } => self.unblock(agent, out),
+            WaitEvent::BlockedOn { agent, to, wait_id } => self.site.add_waiter(agent, to, wait_id),
+            WaitEvent::NoLongerBlockedOn { agent, to, wait_id } => self.site.remove_waiter(agent, to, wait_id),
+            WaitEvent::Check { agent } => self.start_check(agent, out),
         }
     }
 
     /// EC-1.
-    fn look(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
-        let Some(wait) = self.site.wait(who).cloned() else { return };
-        let look = self.looks.entry(who).or_default();
-        *look = look.saturating_add(1);
-        let look = *look;
-        out.note("EC-1", format_args!("{who} sends a probe to {}", wait.need));
-        self.forward(&Probe { look, way: Vec::new() }, &wait, out);
+    fn start_check(&mut self, agent: Agent, out: &mut Effects<'_, Self>) {
+        let Some(wait) = self.site.wait(agent).cloned() else { return };
+        let check = self.check_counts.entry(agent).or_default();
+        *check = check.saturating_add(1);
+        let check = *check;
+        out.note("EC-1", format_args!("{agent} sends a probe to {}", wait.need));
+        self.forward(&Probe { check, path: Vec::new() }, &wait, out);
     }
 
-    /// Extends a probe's path by this wait, and sends it to all agents that it waits for.
+    /// Extends a probe's path by this wait, and sends the probe to all awaited agents.
     fn forward(&mut self, probe: &Probe, wait: &Wait, out: &mut Effects<'_, Self>) {
         for next in wait.need.on() {
-            let step = Wait { need: Need::All([*next].into()), ..wait.clone() };
-            let way = probe.way.iter().cloned().chain([step]).collect();
-            let probe = Probe { look: probe.look, way };
+            let hop = Wait { need: Need::All([*next].into()), ..wait.clone() };
+            let path = probe.path.iter().cloned().chain([hop]).collect();
+            let probe = Probe { check: probe.check, path };
             if next.site == self.config.me {
                 self.local_probes.push_back(probe);
             } else {
@@ -214,50 +220,51 @@ impl EdgeChasing {
 
     /// EC-2.
     fn on_probe(&mut self, probe: &Probe, out: &mut Effects<'_, Self>) {
-        let (Some(origin), Some(last)) = (probe.way.first(), probe.way.last()) else { return };
+        let (Some(origin), Some(last)) = (probe.path.first(), probe.path.last()) else { return };
         let [here] = *last.need.on() else { return };
-        if !self.site.has_waiter(here, last.who, last.wait_id) {
-            return out.note("EC-2", format_args!("drops it: {} does not wait for {here}", last.who));
+        if !self.site.has_waiter(here, last.agent, last.wait_id) {
+            return out.note("EC-2", format_args!("drops it: {} does not wait for {here}", last.agent));
         }
         let Some(wait) = self.site.wait(here).cloned() else {
             return out.note("EC-2", format_args!("drops it: {here} does not wait"));
         };
-        if here == origin.who {
+        if here == origin.agent {
             return self.close_cycle(&wait, probe, out);
         }
-        let forwarded = self.forwarded.entry((here, origin.who)).or_default();
-        if *forwarded >= probe.look {
-            return out.note("EC-2", format_args!("drops it: {here} has forwarded this check of {}", origin.who));
+        let forwarded = self.forwarded.entry((here, origin.agent)).or_default();
+        if *forwarded >= probe.check {
+            return out.note("EC-2", format_args!("drops it: {here} has forwarded this check of {}", origin.agent));
         }
-        *forwarded = probe.look;
+        *forwarded = probe.check;
         out.note("EC-2", format_args!("{here} waits for {}", wait.need));
         self.forward(probe, &wait, out);
     }
 
-    /// EC-3. If the origin has begun another wait meanwhile, the path no longer exists.
+    /// EC-3. If the origin has begun another wait since it sent the probe, the path no longer
+    /// exists.
     fn close_cycle(&mut self, wait: &Wait, probe: &Probe, out: &mut Effects<'_, Self>) {
-        if probe.way.first().is_none_or(|origin| origin.wait_id != wait.wait_id) {
-            return out.note("EC-3", format_args!("drops it: it belongs to an earlier wait of {}", wait.who));
+        if probe.path.first().is_none_or(|origin| origin.wait_id != wait.wait_id) {
+            return out.note("EC-3", format_args!("drops it: it belongs to an earlier wait of {}", wait.agent));
         }
-        out.note("EC-3", format_args!("the probe has returned: {} is in a cycle", wait.who));
-        let actions = self.resolution.on_found(Report::cycle(wait, probe.way.clone()), &self.site);
+        out.note("EC-3", format_args!("the probe has returned: {} is in a cycle", wait.agent));
+        let actions = self.resolution.on_found(Report::cycle(wait, probe.path.clone()), &self.site);
         self.perform(actions, out);
     }
 
     /// EC-4.
-    fn unblock(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
-        let Some(wait) = self.site.unblock(who) else { return };
-        self.forwarded.retain(|(here, _), _| *here != who);
+    fn unblock(&mut self, agent: Agent, out: &mut Effects<'_, Self>) {
+        let Some(wait) = self.site.unblock(agent) else { return };
+        self.forwarded.retain(|(here, _), _| *here != agent);
         if self.config.patience > Duration::ZERO {
-            out.cancel_timer(who);
+            out.cancel_timer(agent);
         }
-        let actions = self.resolution.on_unblocked(who, wait.wait_id, &self.site);
+        let actions = self.resolution.on_unblocked(agent, wait.wait_id, &self.site);
         self.perform(actions, out);
     }
 
     fn perform(&mut self, actions: Vec<Action>, out: &mut Effects<'_, Self>) {
-        for who in perform(actions, Message::Ruling, out) {
-            self.look(who, out);
+        for agent in perform(actions, Message::Ruling, out) {
+            self.start_check(agent, out);
         }
     }
 }
@@ -265,7 +272,7 @@ impl EdgeChasing {
 impl Protocol for EdgeChasing {
     type Command = WaitEvent;
     type Message = Message;
-    /// The agent whose patience has ended and that starts a check.
+    /// The agent that has waited for `patience` and now starts a check.
     type Timer = Agent;
     type Event = Finding;
     type Durable = ();
@@ -274,7 +281,7 @@ impl Protocol for EdgeChasing {
         match input {
             Input::Command(event) => self.on_wait_event(event, out),
             Input::Message { from, message: Message::Probe(probe) } => {
-                if probe.way.last().is_some_and(|last| last.who.site == from) {
+                if probe.path.last().is_some_and(|last| last.agent.site == from) {
                     self.on_probe(&probe, out);
                 }
             }
@@ -282,7 +289,7 @@ impl Protocol for EdgeChasing {
                 let actions = self.resolution.on_message(from, ruling, &self.site);
                 self.perform(actions, out);
             }
-            Input::Timer(who) => self.look(who, out),
+            Input::Timer(agent) => self.start_check(agent, out),
             // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
             // group.
             Input::Start { .. }

@@ -67,25 +67,25 @@ impl<N: Ord + Clone> Graph<N> {
     }
 
     /// Adds a need of an agent. An empty need has no effect.
-    pub fn wait(&mut self, who: N, need: Need<N>) {
+    pub fn wait(&mut self, agent: N, need: Need<N>) {
         if !need.on().is_empty() {
-            self.needs.entry(who).or_default().push(need);
+            self.needs.entry(agent).or_default().push(need);
         }
     }
 
     /// Removes all needs of an agent.
-    pub fn stop(&mut self, who: &N) {
-        self.needs.remove(who);
+    pub fn stop(&mut self, agent: &N) {
+        self.needs.remove(agent);
     }
 
     /// Returns the waiting agents with their needs.
     pub fn waits(&self) -> impl Iterator<Item = (&N, &[Need<N>])> {
-        self.needs.iter().map(|(who, needs)| (who, needs.as_slice()))
+        self.needs.iter().map(|(agent, needs)| (agent, needs.as_slice()))
     }
 
     /// Returns the needs of an agent.
-    pub fn needs(&self, who: &N) -> &[Need<N>] {
-        self.needs.get(who).map_or(&[], Vec::as_slice)
+    pub fn needs(&self, agent: &N) -> &[Need<N>] {
+        self.needs.get(agent).map_or(&[], Vec::as_slice)
     }
 
     /// Returns all agents that wait or are waited for.
@@ -98,18 +98,18 @@ impl<N: Ord + Clone> Graph<N> {
     /// graph, with a logarithmic factor.
     pub fn stuck(&self) -> BTreeSet<N> {
         let mut waiters: BTreeMap<&N, Vec<&N>> = BTreeMap::new();
-        for (who, need) in self.needs.iter().flat_map(|(who, needs)| needs.iter().map(move |need| (who, need))) {
+        for (agent, need) in self.needs.iter().flat_map(|(agent, needs)| needs.iter().map(move |need| (agent, need))) {
             for on in need.on() {
-                waiters.entry(on).or_default().push(who);
+                waiters.entry(on).or_default().push(agent);
             }
         }
         let mut stuck: BTreeSet<&N> = self.needs.keys().collect();
         let mut freed: Vec<&N> = waiters.keys().copied().filter(|on| !stuck.contains(on)).collect();
         while let Some(free) = freed.pop() {
-            for who in waiters.get(free).into_iter().flatten() {
-                let met = self.needs(who).iter().all(|need| need.is_met(|on| !stuck.contains(on)));
-                if met && stuck.remove(who) {
-                    freed.push(who);
+            for agent in waiters.get(free).into_iter().flatten() {
+                let met = self.needs(agent).iter().all(|need| need.is_met(|on| !stuck.contains(on)));
+                if met && stuck.remove(agent) {
+                    freed.push(agent);
                 }
             }
         }
@@ -120,29 +120,33 @@ impl<N: Ord + Clone> Graph<N> {
     /// for one of these. If an agent has several reasons to be stuck, only one counts.
     pub fn deadlocks(&self) -> Vec<Deadlock<N>> {
         let stuck = self.stuck();
-        let reasons: BTreeMap<&N, Vec<Need<N>>> = stuck.iter().map(|who| (who, self.reason(who, &stuck))).collect();
-        let successors =
-            reasons.iter().map(|(who, needs)| (*who, needs.iter().flat_map(Need::on).collect::<Vec<_>>())).collect();
+        let reasons: BTreeMap<&N, Vec<Need<N>>> =
+            stuck.iter().map(|agent| (agent, self.reason(agent, &stuck))).collect();
+        let successors = reasons
+            .iter()
+            .map(|(agent, needs)| (*agent, needs.iter().flat_map(Need::on).collect::<Vec<_>>()))
+            .collect();
         ends(&successors).into_iter().filter_map(|members| deadlock_among(&members, &reasons)).collect()
     }
 
     /// Returns the deadlock that an agent helps to cause: the cycle through it, if there is one,
     /// else the knot that it is in.
-    pub fn deadlock_of(&self, who: &N) -> Option<Deadlock<N>> {
-        if let Some(cycle) = self.cycle(who) {
+    pub fn deadlock_of(&self, agent: &N) -> Option<Deadlock<N>> {
+        if let Some(cycle) = self.cycle(agent) {
             let next = cycle.iter().skip(1).chain(cycle.first()).cloned();
-            let waits = cycle.iter().cloned().zip(next).map(|(who, next)| (who, Need::All([next].into()))).collect();
+            let waits =
+                cycle.iter().cloned().zip(next).map(|(agent, next)| (agent, Need::All([next].into()))).collect();
             return Some(Deadlock { shape: Shape::Cycle, waits });
         }
-        self.deadlocks().into_iter().find(|deadlock| deadlock.waits.iter().any(|(member, _)| member == who))
+        self.deadlocks().into_iter().find(|deadlock| deadlock.waits.iter().any(|(member, _)| member == agent))
     }
 
     /// Returns a shortest cycle through an agent, along needs in which each single agent is
     /// required.
-    pub fn cycle(&self, who: &N) -> Option<Vec<N>> {
+    pub fn cycle(&self, agent: &N) -> Option<Vec<N>> {
         let next = |of: &N| self.needs(of).iter().filter(|need| !need.is_any()).flat_map(Need::on);
         let mut before: BTreeMap<&N, &N> = BTreeMap::new();
-        let (start, _) = self.needs.get_key_value(who)?;
+        let (start, _) = self.needs.get_key_value(agent)?;
         let mut level = alloc::vec![start];
         while !level.is_empty() {
             let mut further = Vec::new();
@@ -171,8 +175,8 @@ impl<N: Ord + Clone> Graph<N> {
 
     /// Returns the reason why an agent is stuck: a stuck agent that it requires, or else a need
     /// whose agents are all stuck.
-    fn reason(&self, who: &N, stuck: &BTreeSet<N>) -> Vec<Need<N>> {
-        let needs = self.needs(who);
+    fn reason(&self, agent: &N, stuck: &BTreeSet<N>) -> Vec<Need<N>> {
+        let needs = self.needs(agent);
         let one = needs.iter().filter(|need| !need.is_any()).flat_map(Need::on).find(|on| stuck.contains(on));
         if let Some(one) = one {
             return alloc::vec![Need::All([one.clone()].into())];
@@ -184,8 +188,8 @@ impl<N: Ord + Clone> Graph<N> {
 
 /// Describes the deadlock of these members: a cycle in order, a knot in the order of its members.
 fn deadlock_among<N: Ord + Clone>(members: &[&N], reasons: &BTreeMap<&N, Vec<Need<N>>>) -> Option<Deadlock<N>> {
-    let needs = |who: &N| reasons.get(who).map_or(&[][..], Vec::as_slice);
-    let is_cycle = members.iter().all(|who| needs(who).iter().map(|need| need.on().len()).sum::<usize>() == 1);
+    let needs = |agent: &N| reasons.get(agent).map_or(&[][..], Vec::as_slice);
+    let is_cycle = members.iter().all(|agent| needs(agent).iter().map(|need| need.on().len()).sum::<usize>() == 1);
     let first = *members.iter().min()?;
     let mut waits = Vec::new();
     if is_cycle {
@@ -202,8 +206,8 @@ fn deadlock_among<N: Ord + Clone>(members: &[&N], reasons: &BTreeMap<&N, Vec<Nee
     }
     let mut sorted = members.to_vec();
     sorted.sort();
-    for who in sorted {
-        waits.extend(needs(who).iter().map(|need| (who.clone(), need.clone())));
+    for agent in sorted {
+        waits.extend(needs(agent).iter().map(|need| (agent.clone(), need.clone())));
     }
     Some(Deadlock { shape: Shape::Knot, waits })
 }

@@ -177,7 +177,7 @@ impl<D: Detector> Locks<D> {
             },
             Command::Answer { to, .. } => self.release(now, to, out),
             Command::GiveUp { .. } => self.cancel(now, out),
-            Command::Look { .. } => self.inform(now, WaitEvent::Look { who: self.me() }, out),
+            Command::Look { .. } => self.inform(now, WaitEvent::Check { agent: self.me() }, out),
         }
     }
 
@@ -196,17 +196,17 @@ impl<D: Detector> Locks<D> {
     /// LK-1. Informs the detector after the requests are sent, so that its messages arrive after
     /// them.
     fn ask(&mut self, now: Time, need: Need<Agent>, out: &mut Effects<'_, Self>) {
-        let who = self.me();
+        let agent = self.me();
         self.process.latest_wait = self.process.latest_wait.next();
         self.process.need = Some(need.on().to_vec());
         let wait_id = self.process.latest_wait;
         self.process.born.get_or_insert(now);
-        out.note("LK-1", format_args!("{who} asks for {need}"));
-        out.emit(Event::Waits { who, wait_id, need: need.clone() });
+        out.note("LK-1", format_args!("{agent} asks for {need}"));
+        out.emit(Event::Waits { agent, wait_id, need: need.clone() });
         for resource in need.on() {
             let Some(number) = self.index_of(*resource) else { continue };
             if resource.site == self.config.me {
-                self.on_request(now, number, who.site, wait_id, out);
+                self.on_request(now, number, agent.site, wait_id, out);
             }
             self.pass_lock(now, number, Input::Command(mutex::Command::Acquire), out);
         }
@@ -215,7 +215,7 @@ impl<D: Detector> Locks<D> {
         if let Some(rest) = self.process.need.clone() {
             self.inform(
                 now,
-                WaitEvent::Blocked { who, wait_id, need: Need::All(rest), abort_cost: self.abort_cost() },
+                WaitEvent::Blocked { agent, wait_id, need: Need::All(rest), abort_cost: self.abort_cost() },
                 out,
             );
         }
@@ -229,14 +229,14 @@ impl<D: Detector> Locks<D> {
 
     /// LK-2.
     fn on_request(&mut self, now: Time, number: usize, by: NodeId, wait_id: WaitId, out: &mut Effects<'_, Self>) {
-        let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
+        let (Some(lock), Some(agent)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
             return;
         };
         lock.asked.insert(by, wait_id);
         let by = Agent::process(by, 0);
-        out.note("LK-2", format_args!("{by} waits for {who}"));
-        out.emit(Event::Asked { who, by, wait_id });
-        self.inform(now, WaitEvent::BlockedOn { who, to: by, wait_id }, out);
+        out.note("LK-2", format_args!("{by} waits for {agent}"));
+        out.emit(Event::Asked { agent, by, wait_id });
+        self.inform(now, WaitEvent::BlockedOn { agent, to: by, wait_id }, out);
     }
 
     /// LK-3. Emits the events of a change of holder. Returns the wait of the resource for its new
@@ -249,16 +249,16 @@ impl<D: Detector> Locks<D> {
         before: Option<Ticket>,
         out: &mut Effects<'_, Self>,
     ) -> Option<WaitEvent> {
-        let (lock, who) = (self.locks.get_mut(number)?, self.config.resources.get(number).copied()?);
+        let (lock, agent) = (self.locks.get_mut(number)?, self.config.resources.get(number).copied()?);
         let (after, fence) = (lock.lock.holder(), lock.lock.fence());
         if before == after {
             return None;
         }
         if before.is_some() {
             let wait_id = lock.wait_id;
-            out.note("LK-3", format_args!("{who} is free"));
-            out.emit(Event::Runs { who, wait_id });
-            self.inform(now, WaitEvent::Runs { who }, out);
+            out.note("LK-3", format_args!("{agent} is free"));
+            out.emit(Event::Runs { agent, wait_id });
+            self.inform(now, WaitEvent::Runs { agent }, out);
         }
         let ticket = after?;
         let lock = self.locks.get_mut(number)?;
@@ -266,77 +266,77 @@ impl<D: Detector> Locks<D> {
         let wait_id = WaitId(fence.counter);
         lock.wait_id = wait_id;
         let holder = Agent::process(ticket.node, 0);
-        out.note("LK-3", format_args!("{who} is granted to {holder}"));
-        out.emit(Event::Answers { who, to: holder, wait_id: asked });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: holder, wait_id: asked }, out);
+        out.note("LK-3", format_args!("{agent} is granted to {holder}"));
+        out.emit(Event::Answers { agent, to: holder, wait_id: asked });
+        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to: holder, wait_id: asked }, out);
         let need = Need::All([holder].into());
-        out.emit(Event::Waits { who, wait_id, need: need.clone() });
-        Some(WaitEvent::Blocked { who, wait_id, need, abort_cost: AbortCost::default() })
+        out.emit(Event::Waits { agent, wait_id, need: need.clone() });
+        Some(WaitEvent::Blocked { agent, wait_id, need, abort_cost: AbortCost::default() })
     }
 
     /// LK-4.
     fn enter(&mut self, now: Time, Entry { number, wait_id }: Entry, out: &mut Effects<'_, Self>) {
-        let (who, Some(resource)) = (self.me(), self.config.resources.get(number).copied()) else { return };
+        let (agent, Some(resource)) = (self.me(), self.config.resources.get(number).copied()) else { return };
         self.process.has.insert(resource, wait_id);
-        out.note("LK-4", format_args!("{who} has {resource}"));
-        out.emit(Event::Asked { who, by: resource, wait_id });
-        self.inform(now, WaitEvent::BlockedOn { who, to: resource, wait_id }, out);
+        out.note("LK-4", format_args!("{agent} has {resource}"));
+        out.emit(Event::Asked { agent, by: resource, wait_id });
+        self.inform(now, WaitEvent::BlockedOn { agent, to: resource, wait_id }, out);
         let Some(need) = &mut self.process.need else { return };
         need.retain(|other| *other != resource);
         if !need.is_empty() {
             let abort_cost = self.abort_cost();
-            return self.inform(now, WaitEvent::DependencyReleased { who, by: resource, abort_cost }, out);
+            return self.inform(now, WaitEvent::DependencyReleased { agent, by: resource, abort_cost }, out);
         }
         self.process.need = None;
-        self.inform(now, WaitEvent::Runs { who }, out);
-        out.emit(Event::Runs { who, wait_id: self.process.latest_wait });
+        self.inform(now, WaitEvent::Runs { agent }, out);
+        out.emit(Event::Runs { agent, wait_id: self.process.latest_wait });
     }
 
     /// LK-4. The lock has returned the grant of a cancelled request.
     fn return_unused(&mut self, now: Time, number: usize, wait_id: WaitId, out: &mut Effects<'_, Self>) {
-        let (who, Some(to)) = (self.me(), self.config.resources.get(number).copied()) else { return };
-        out.note("LK-4", format_args!("{who} has cancelled its request for {to}"));
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to, wait_id }, out);
+        let (agent, Some(to)) = (self.me(), self.config.resources.get(number).copied()) else { return };
+        out.note("LK-4", format_args!("{agent} has cancelled its request for {to}"));
+        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to, wait_id }, out);
     }
 
     /// LK-5.
     fn release(&mut self, now: Time, resource: Agent, out: &mut Effects<'_, Self>) {
-        let who = self.me();
+        let agent = self.me();
         let (Some(wait_id), Some(number)) = (self.process.has.remove(&resource), self.index_of(resource)) else {
             return out.emit(Event::Refused(Refusal::NotAwaited));
         };
-        out.note("LK-5", format_args!("{who} releases {resource}"));
-        out.emit(Event::Answers { who, to: resource, wait_id });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: resource, wait_id }, out);
+        out.note("LK-5", format_args!("{agent} releases {resource}"));
+        out.emit(Event::Answers { agent, to: resource, wait_id });
+        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to: resource, wait_id }, out);
         self.pass_lock(now, number, Input::Command(mutex::Command::Release), out);
     }
 
     /// LK-6.
     fn cancel(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let Some(need) = self.process.need.take() else { return };
-        let (who, wait_id) = (self.me(), self.process.latest_wait);
-        out.note("LK-6", format_args!("{who} cancels its wait"));
-        out.emit(Event::GaveUp { who, wait_id });
+        let (agent, wait_id) = (self.me(), self.process.latest_wait);
+        out.note("LK-6", format_args!("{agent} cancels its wait"));
+        out.emit(Event::GaveUp { agent, wait_id });
         for resource in need {
             let Some(number) = self.index_of(resource) else { continue };
             if resource.site == self.config.me {
-                self.on_withdrawal(now, number, who.site, out);
+                self.on_withdrawal(now, number, agent.site, out);
             }
             self.pass_lock(now, number, Input::Command(mutex::Command::Cancel), out);
         }
-        self.inform(now, WaitEvent::Runs { who }, out);
+        self.inform(now, WaitEvent::Runs { agent }, out);
     }
 
     /// LK-6. A granted request is not listed here any more; the lock handles it.
     fn on_withdrawal(&mut self, now: Time, number: usize, by: NodeId, out: &mut Effects<'_, Self>) {
-        let (Some(lock), Some(who)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
+        let (Some(lock), Some(agent)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
             return;
         };
         let Some(wait_id) = lock.asked.remove(&by) else { return };
         let by = Agent::process(by, 0);
-        out.note("LK-6", format_args!("{by} no longer waits for {who}"));
-        out.emit(Event::Withdrawn { who, by });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to: by, wait_id }, out);
+        out.note("LK-6", format_args!("{by} no longer waits for {agent}"));
+        out.emit(Event::Withdrawn { agent, by });
+        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to: by, wait_id }, out);
     }
 
     fn on_message(&mut self, now: Time, from: NodeId, message: LockMessage, out: &mut Effects<'_, Self>) {

@@ -110,43 +110,56 @@ impl fmt::Display for Command {
 pub enum Event {
     /// An agent begins to wait.
     Waits {
-        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
         need: Need<Agent>,
     },
     /// An agent learns that another one waits for it. The number is that of the waiter's wait.
     Asked {
-        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
         by: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
     /// An agent has released what another one waits for. The number is that of the waiter's wait.
     Answers {
-        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
         to: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
     /// An agent has got what it waited for.
     Runs {
-        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
     /// An agent has cancelled its wait, without having got what it waited for.
     GaveUp {
-        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
     /// An agent is no longer waited for.
-    Withdrawn { who: Agent, by: Agent },
+    Withdrawn {
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
+        by: Agent,
+    },
     /// A detector has found a deadlock.
     Deadlock(Report),
     /// A process of this site must abort, so that the others can continue.
-    Victim { who: Agent, report: Report },
+    Victim {
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
+        report: Report,
+    },
     /// The command was not valid now; nothing changed.
     Refused(Refusal),
 }
@@ -154,19 +167,19 @@ pub enum Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Waits { who, need, .. } if who.is_resource() => write!(f, "{need} holds {who}"),
-            Self::Waits { who, need, .. } => write!(f, "{who} waits for {need}"),
-            Self::Asked { who, by, .. } if by.is_resource() => write!(f, "{who} has {by}"),
-            Self::Asked { who, by, .. } => write!(f, "{by} waits for {who}"),
-            Self::Answers { who, to, .. } if to.is_resource() => write!(f, "{who} releases {to}"),
-            Self::Answers { who, to, .. } if who.is_resource() => write!(f, "{who} is granted to {to}"),
-            Self::Answers { who, to, .. } => write!(f, "{who} answers {to}"),
-            Self::Runs { who, .. } if who.is_resource() => write!(f, "{who} is free"),
-            Self::Runs { who, .. } => write!(f, "{who} continues"),
-            Self::GaveUp { who, .. } => write!(f, "{who} has cancelled its wait"),
-            Self::Withdrawn { who, by } => write!(f, "{by} no longer waits for {who}"),
+            Self::Waits { agent, need, .. } if agent.is_resource() => write!(f, "{need} holds {agent}"),
+            Self::Waits { agent, need, .. } => write!(f, "{agent} waits for {need}"),
+            Self::Asked { agent, by, .. } if by.is_resource() => write!(f, "{agent} has {by}"),
+            Self::Asked { agent, by, .. } => write!(f, "{by} waits for {agent}"),
+            Self::Answers { agent, to, .. } if to.is_resource() => write!(f, "{agent} releases {to}"),
+            Self::Answers { agent, to, .. } if agent.is_resource() => write!(f, "{agent} is granted to {to}"),
+            Self::Answers { agent, to, .. } => write!(f, "{agent} answers {to}"),
+            Self::Runs { agent, .. } if agent.is_resource() => write!(f, "{agent} is free"),
+            Self::Runs { agent, .. } => write!(f, "{agent} continues"),
+            Self::GaveUp { agent, .. } => write!(f, "{agent} has cancelled its wait"),
+            Self::Withdrawn { agent, by } => write!(f, "{by} no longer waits for {agent}"),
             Self::Deadlock(report) => write!(f, "DEADLOCK: {report}"),
-            Self::Victim { who, report } => write!(f, "{who} MUST ABORT: {report}"),
+            Self::Victim { agent, report } => write!(f, "{agent} MUST ABORT: {report}"),
             Self::Refused(refusal) => write!(f, "refused: {refusal}"),
         }
     }

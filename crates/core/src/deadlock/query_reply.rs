@@ -73,8 +73,8 @@ pub struct QueryReply {
     config: Fixed<Config>,
     site: SiteState,
     resolution: Resolution,
-    /// The number of checks of each agent here.
-    looks: BTreeMap<Agent, u64>,
+    /// The number of checks that each agent here has started.
+    check_counts: BTreeMap<Agent, u64>,
     /// The checks that each agent here takes part in during its current wait, by the agent that
     /// started the check.
     pub(crate) parts: BTreeMap<(Agent, Agent), Part>,
@@ -85,13 +85,15 @@ pub struct QueryReply {
 #[derive(Debug)]
 struct Config {
     me: NodeId,
+    /// How long an agent waits before it starts a check.
     patience: Duration,
 }
 
 /// An agent's part in a check.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
-    look: u64,
+    /// The number of the check.
+    check: u64,
     /// The sender of the first query; `None` if this agent started the check.
     asked_by: Option<Agent>,
     /// The agents whose replies are missing.
@@ -124,7 +126,8 @@ pub struct CheckHeader {
     /// The agent that started the check.
     pub by: Agent,
     /// The number of that agent's check.
-    pub look: u64,
+    #[cfg_attr(feature = "serde", serde(rename = "look"))]
+    pub check: u64,
     pub from: Agent,
     pub to: Agent,
 }
@@ -180,7 +183,7 @@ impl QueryReply {
             config: Fixed::new(Config { me, patience: plan.patience }),
             site: SiteState::default(),
             resolution: Resolution::new(me, plan),
-            looks: BTreeMap::new(),
+            check_counts: BTreeMap::new(),
             parts: BTreeMap::new(),
             local_messages: VecDeque::new(),
         }
@@ -188,16 +191,16 @@ impl QueryReply {
 
     fn on_wait_event(&mut self, event: WaitEvent, out: &mut Effects<'_, Self>) {
         match event {
-            WaitEvent::Blocked { who, wait_id, need, abort_cost } => {
-                self.site.block(Wait { who, wait_id, need, abort_cost });
+            WaitEvent::Blocked { agent, wait_id, need, abort_cost } => {
+                self.site.block(Wait { agent, wait_id, need, abort_cost });
                 if self.config.patience == Duration::ZERO {
-                    self.look(who, out);
+                    self.start_check(agent, out);
                 } else {
-                    out.set_timer(who, Span::exactly(self.config.patience));
+                    out.set_timer(agent, Span::exactly(self.config.patience));
                 }
             }
-            WaitEvent::Runs { who } => self.unblock(who, out),
-            WaitEvent::Look { who } => self.look(who, out),
+            WaitEvent::Runs { agent } => self.unblock(agent, out),
+            WaitEvent::Check { agent } => self.start_check(agent, out),
             // An answer arrives before any later reply, and one answer of several is enough.
             WaitEvent::DependencyReleased { .. }
             | WaitEvent::BlockedOn { .. }
@@ -206,56 +209,63 @@ impl QueryReply {
     }
 
     /// QR-1.
-    fn look(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
-        if self.site.wait(who).is_none() {
+    fn start_check(&mut self, agent: Agent, out: &mut Effects<'_, Self>) {
+        if self.site.wait(agent).is_none() {
             return;
         }
-        let look = self.looks.entry(who).or_default();
-        *look = look.saturating_add(1);
-        let look = *look;
-        out.note("QR-1", format_args!("{who} asks all it waits for whether they wait"));
-        self.send_queries(who, who, look, None, out);
+        let check = self.check_counts.entry(agent).or_default();
+        *check = check.saturating_add(1);
+        let check = *check;
+        out.note("QR-1", format_args!("{agent} asks all it waits for whether they wait"));
+        self.send_queries(agent, agent, check, None, out);
     }
 
     /// Lets an agent take part in a check: it sends a query to all agents it waits for.
-    fn send_queries(&mut self, who: Agent, by: Agent, look: u64, asked_by: Option<Agent>, out: &mut Effects<'_, Self>) {
-        let on = self.site.awaited_by(who);
-        let part = Part { look, asked_by, missing: on.iter().copied().collect(), gathered: Vec::new() };
-        self.parts.insert((who, by), part);
+    fn send_queries(
+        &mut self,
+        agent: Agent,
+        by: Agent,
+        check: u64,
+        asked_by: Option<Agent>,
+        out: &mut Effects<'_, Self>,
+    ) {
+        let on = self.site.awaited_by(agent);
+        let part = Part { check, asked_by, missing: on.iter().copied().collect(), gathered: Vec::new() };
+        self.parts.insert((agent, by), part);
         for to in on {
-            self.send(Message::Query(CheckHeader { by, look, from: who, to }), to, out);
+            self.send(Message::Query(CheckHeader { by, check, from: agent, to }), to, out);
         }
     }
 
     /// QR-2.
     fn on_query(&mut self, header: CheckHeader, out: &mut Effects<'_, Self>) {
-        let CheckHeader { by, look, from, to } = header;
+        let CheckHeader { by, check, from, to } = header;
         if self.site.wait(to).is_none() {
             return out.note("QR-2", format_args!("does not reply: {to} does not wait"));
         }
         match self.parts.get(&(to, by)) {
-            Some(part) if part.look > look => {
+            Some(part) if part.check > check => {
                 out.note("QR-2", format_args!("does not reply: {by} has started a new check"));
             }
-            Some(part) if part.look == look => {
+            Some(part) if part.check == check => {
                 out.note("QR-2", format_args!("replies at once: {to} already takes part in this check of {by}"));
-                let header = CheckHeader { by, look, from: to, to: from };
+                let header = CheckHeader { by, check, from: to, to: from };
                 self.send(Message::Reply { header, gathered: Vec::new() }, from, out);
             }
             Some(_) | None => {
                 out.note("QR-2", format_args!("{to} waits, and sends queries in turn"));
-                self.send_queries(to, by, look, Some(from), out);
+                self.send_queries(to, by, check, Some(from), out);
             }
         }
     }
 
     /// QR-3.
     fn on_reply(&mut self, header: CheckHeader, gathered: Vec<Wait>, out: &mut Effects<'_, Self>) {
-        let CheckHeader { by, look, from, to } = header;
+        let CheckHeader { by, check, from, to } = header;
         let Some(wait) = self.site.wait(to).cloned() else {
             return out.note("QR-3", format_args!("ignores it: {to} no longer waits"));
         };
-        let part = self.parts.get_mut(&(to, by)).filter(|part| part.look == look);
+        let part = self.parts.get_mut(&(to, by)).filter(|part| part.check == check);
         let Some(part) = part.filter(|part| part.missing.contains(&from)) else {
             return out.note("QR-3", format_args!("ignores it: {to} expects no such reply in that check of {by}"));
         };
@@ -269,7 +279,7 @@ impl QueryReply {
         match part.asked_by {
             Some(asked_by) => {
                 out.note("QR-3", format_args!("{to} has all replies, and replies"));
-                let header = CheckHeader { by, look, from: to, to: asked_by };
+                let header = CheckHeader { by, check, from: to, to: asked_by };
                 self.send(Message::Reply { header, gathered }, asked_by, out);
             }
             None => {
@@ -283,13 +293,13 @@ impl QueryReply {
     }
 
     /// QR-4.
-    fn unblock(&mut self, who: Agent, out: &mut Effects<'_, Self>) {
-        let Some(wait) = self.site.unblock(who) else { return };
-        self.parts.retain(|(here, _), _| *here != who);
+    fn unblock(&mut self, agent: Agent, out: &mut Effects<'_, Self>) {
+        let Some(wait) = self.site.unblock(agent) else { return };
+        self.parts.retain(|(here, _), _| *here != agent);
         if self.config.patience > Duration::ZERO {
-            out.cancel_timer(who);
+            out.cancel_timer(agent);
         }
-        let actions = self.resolution.on_unblocked(who, wait.wait_id, &self.site);
+        let actions = self.resolution.on_unblocked(agent, wait.wait_id, &self.site);
         self.perform(actions, out);
     }
 
@@ -308,8 +318,8 @@ impl QueryReply {
     }
 
     fn perform(&mut self, actions: Vec<Action>, out: &mut Effects<'_, Self>) {
-        for who in perform(actions, Message::Ruling, out) {
-            self.look(who, out);
+        for agent in perform(actions, Message::Ruling, out) {
+            self.start_check(agent, out);
         }
     }
 
@@ -334,7 +344,7 @@ impl Protocol for QueryReply {
         match input {
             Input::Command(event) => self.on_wait_event(event, out),
             Input::Message { from, message } => self.on_message(message, from, out),
-            Input::Timer(who) => self.look(who, out),
+            Input::Timer(agent) => self.start_check(agent, out),
             // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
             // group.
             Input::Start { .. }

@@ -8,7 +8,8 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wait {
-    pub who: Agent,
+    #[cfg_attr(feature = "serde", serde(rename = "who"))]
+    pub agent: Agent,
     #[cfg_attr(feature = "serde", serde(rename = "spell"))]
     pub wait_id: WaitId,
     pub need: Need<Agent>,
@@ -34,11 +35,11 @@ pub struct Report {
 impl Report {
     /// Reports a cycle, in which each agent waits for the next one.
     pub fn cycle(by: &Wait, mut waits: Vec<Wait>) -> Self {
-        let next: Vec<_> = waits.iter().skip(1).chain(waits.first()).map(|wait| wait.who).collect();
+        let next: Vec<_> = waits.iter().skip(1).chain(waits.first()).map(|wait| wait.agent).collect();
         for (wait, next) in waits.iter_mut().zip(next) {
             wait.need = Need::All([next].into());
         }
-        Self { by: by.who, during: by.wait_id, shape: Shape::Cycle, waits, victim: None }
+        Self { by: by.agent, during: by.wait_id, shape: Shape::Cycle, waits, victim: None }
     }
 
     /// Returns the deadlocks among these waits, as found by the agent of `by`.
@@ -49,35 +50,35 @@ impl Report {
 
     /// Returns the deadlock among these waits that the wait `by` is part of, if there is one.
     pub fn around(by: &Wait, waits: &[Wait]) -> Option<Self> {
-        graph(waits).deadlock_of(&by.who).map(|deadlock| Self::from_deadlock(by, deadlock, waits))
+        graph(waits).deadlock_of(&by.agent).map(|deadlock| Self::from_deadlock(by, deadlock, waits))
     }
 
     fn from_deadlock(by: &Wait, deadlock: Deadlock<Agent>, waits: &[Wait]) -> Self {
-        let known = |(who, need)| Some(Wait { need, ..waits.iter().find(|wait| wait.who == who)?.clone() });
+        let known = |(agent, need)| Some(Wait { need, ..waits.iter().find(|wait| wait.agent == agent)?.clone() });
         let waits = deadlock.waits.into_iter().filter_map(known).collect();
-        Self { by: by.who, during: by.wait_id, shape: deadlock.shape, waits, victim: None }
+        Self { by: by.agent, during: by.wait_id, shape: deadlock.shape, waits, victim: None }
     }
 
     /// Returns the possible victims with their abort costs: processes, not resources.
     pub fn candidates(&self) -> impl Iterator<Item = (Agent, AbortCost)> + '_ {
-        self.waits.iter().filter(|wait| !wait.who.is_resource()).map(|wait| (wait.who, wait.abort_cost))
+        self.waits.iter().filter(|wait| !wait.agent.is_resource()).map(|wait| (wait.agent, wait.abort_cost))
     }
 
     /// Returns the number of an agent's wait, if the agent is part of the deadlock.
-    pub fn wait_id(&self, who: Agent) -> Option<WaitId> {
-        self.waits.iter().find(|wait| wait.who == who).map(|wait| wait.wait_id)
+    pub fn wait_id(&self, agent: Agent) -> Option<WaitId> {
+        self.waits.iter().find(|wait| wait.agent == agent).map(|wait| wait.wait_id)
     }
 
     /// Returns the holder of a resource, if the resource is part of the deadlock.
     fn holder(&self, resource: Agent) -> Option<&Need<Agent>> {
-        self.waits.iter().find(|wait| wait.who == resource && resource.is_resource()).map(|wait| &wait.need)
+        self.waits.iter().find(|wait| wait.agent == resource && resource.is_resource()).map(|wait| &wait.need)
     }
 }
 
 fn graph(waits: &[Wait]) -> Graph<Agent> {
     let mut graph = Graph::new();
     for wait in waits {
-        graph.wait(wait.who, wait.need.clone());
+        graph.wait(wait.agent, wait.need.clone());
     }
     graph
 }
@@ -85,10 +86,10 @@ fn graph(waits: &[Wait]) -> Graph<Agent> {
 /// `P0 waits for R1, which P2 holds; P2 waits for P0`.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let processes = self.waits.iter().filter(|wait| !wait.who.is_resource());
-        for (index, Wait { who, need, .. }) in processes.enumerate() {
+        let processes = self.waits.iter().filter(|wait| !wait.agent.is_resource());
+        for (index, Wait { agent, need, .. }) in processes.enumerate() {
             let before = if index == 0 { "" } else { "; " };
-            write!(f, "{before}{who} waits for {need}")?;
+            write!(f, "{before}{agent} waits for {need}")?;
             if let [resource] = need.on()
                 && let Some(holder) = self.holder(*resource)
             {

@@ -138,18 +138,18 @@ impl<D: Detector> Requests<D> {
         let Some(process) = self.processes.get(usize::from(number)) else {
             return out.emit(Event::Refused(Refusal::NoSuchProcess));
         };
-        let who = Agent::process(self.config.me, number);
+        let agent = Agent::process(self.config.me, number);
         let waits = process.need.is_some();
         match command {
             Command::Ask { .. } | Command::Answer { .. } if waits => out.emit(Event::Refused(Refusal::Waiting)),
             Command::GiveUp { .. } | Command::Look { .. } if !waits => out.emit(Event::Refused(Refusal::NotWaiting)),
-            Command::Ask { need, .. } => match self.refusal(who, &need) {
+            Command::Ask { need, .. } => match self.refusal(agent, &need) {
                 Some(refusal) => out.emit(Event::Refused(refusal)),
-                None => self.ask(now, who, need, out),
+                None => self.ask(now, agent, need, out),
             },
-            Command::Answer { to, .. } => self.answer(now, who, to, out),
-            Command::GiveUp { .. } => self.cancel(now, who, out),
-            Command::Look { .. } => self.inform(now, WaitEvent::Look { who }, out),
+            Command::Answer { to, .. } => self.answer(now, agent, to, out),
+            Command::GiveUp { .. } => self.cancel(now, agent, out),
+            Command::Look { .. } => self.inform(now, WaitEvent::Check { agent }, out),
         }
     }
 
@@ -157,11 +157,11 @@ impl<D: Detector> Requests<D> {
         !agent.is_resource() && agent.number < self.config.plan.processes_at(agent.site)
     }
 
-    fn refusal(&self, who: Agent, need: &Need<Agent>) -> Option<Refusal> {
+    fn refusal(&self, agent: Agent, need: &Need<Agent>) -> Option<Refusal> {
         let on = need.on();
         let is_repeated = |(index, agent): (usize, &Agent)| on.iter().take(index).any(|other| other == agent);
         if on.is_empty()
-            || on.contains(&who)
+            || on.contains(&agent)
             || !on.iter().all(|agent| self.exists(*agent))
             || on.iter().enumerate().any(is_repeated)
         {
@@ -172,27 +172,31 @@ impl<D: Detector> Requests<D> {
 
     /// RQ-1. Informs the detector after the requests are sent, so that its messages arrive after
     /// them.
-    fn ask(&mut self, now: Time, who: Agent, need: Need<Agent>, out: &mut Effects<'_, Self>) {
-        let Some(process) = self.processes.get_mut(usize::from(who.number)) else { return };
+    fn ask(&mut self, now: Time, agent: Agent, need: Need<Agent>, out: &mut Effects<'_, Self>) {
+        let Some(process) = self.processes.get_mut(usize::from(agent.number)) else { return };
         process.latest_wait = process.latest_wait.next();
         process.need = Some(need.clone());
         process.born.get_or_insert(now);
         let wait_id = process.latest_wait;
-        let abort_cost = self.abort_cost(who);
-        out.note("RQ-1", format_args!("{who} asks {need}"));
-        out.emit(Event::Waits { who, wait_id, need: need.clone() });
+        let abort_cost = self.abort_cost(agent);
+        out.note("RQ-1", format_args!("{agent} asks {need}"));
+        out.emit(Event::Waits { agent, wait_id, need: need.clone() });
         for to in need.on() {
-            self.send(now, Message::Request(RequestHeader { from: who, to: *to, wait_id }), *to, out);
+            self.send(now, Message::Request(RequestHeader { from: agent, to: *to, wait_id }), *to, out);
         }
-        self.inform(now, WaitEvent::Blocked { who, wait_id, need, abort_cost }, out);
+        self.inform(now, WaitEvent::Blocked { agent, wait_id, need, abort_cost }, out);
     }
 
     /// Returns the cost of aborting a process. Each agent that waits for it counts as a lock that
     /// it holds.
-    fn abort_cost(&self, who: Agent) -> AbortCost {
-        let process = self.processes.get(usize::from(who.number));
+    fn abort_cost(&self, agent: Agent) -> AbortCost {
+        let process = self.processes.get(usize::from(agent.number));
         let (born, locks) = process.map_or((None, 0), |process| (process.born, process.waiters.len() as u32));
-        AbortCost { born: born.unwrap_or_default(), locks, priority: self.config.plan.priority(who.site, who.number) }
+        AbortCost {
+            born: born.unwrap_or_default(),
+            locks,
+            priority: self.config.plan.priority(agent.site, agent.number),
+        }
     }
 
     /// RQ-2.
@@ -201,20 +205,20 @@ impl<D: Detector> Requests<D> {
         let Some(process) = self.processes.get_mut(usize::from(to.number)) else { return };
         process.waiters.insert(from, wait_id);
         out.note("RQ-2", format_args!("{from} waits for {to}"));
-        out.emit(Event::Asked { who: to, by: from, wait_id });
-        self.inform(now, WaitEvent::BlockedOn { who: to, to: from, wait_id }, out);
+        out.emit(Event::Asked { agent: to, by: from, wait_id });
+        self.inform(now, WaitEvent::BlockedOn { agent: to, to: from, wait_id }, out);
     }
 
     /// RQ-3.
-    fn answer(&mut self, now: Time, who: Agent, to: Agent, out: &mut Effects<'_, Self>) {
-        let process = self.processes.get_mut(usize::from(who.number));
+    fn answer(&mut self, now: Time, agent: Agent, to: Agent, out: &mut Effects<'_, Self>) {
+        let process = self.processes.get_mut(usize::from(agent.number));
         let Some(wait_id) = process.and_then(|process| process.waiters.remove(&to)) else {
             return out.emit(Event::Refused(Refusal::NotAwaited));
         };
-        out.note("RQ-3", format_args!("{who} answers {to}"));
-        out.emit(Event::Answers { who, to, wait_id });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who, to, wait_id }, out);
-        self.send(now, Message::Answer(RequestHeader { from: who, to, wait_id }), to, out);
+        out.note("RQ-3", format_args!("{agent} answers {to}"));
+        out.emit(Event::Answers { agent, to, wait_id });
+        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to, wait_id }, out);
+        self.send(now, Message::Answer(RequestHeader { from: agent, to, wait_id }), to, out);
     }
 
     /// RQ-4.
@@ -230,35 +234,35 @@ impl<D: Detector> Requests<D> {
         if let Need::All(on) = need
             && on.len() > 1
         {
-            on.retain(|agent| *agent != from);
+            on.retain(|other| *other != from);
             out.note("RQ-4", format_args!("{to} still waits for {need}"));
             let abort_cost = self.abort_cost(to);
-            return self.inform(now, WaitEvent::DependencyReleased { who: to, by: from, abort_cost }, out);
+            return self.inform(now, WaitEvent::DependencyReleased { agent: to, by: from, abort_cost }, out);
         }
         out.note("RQ-4", format_args!("{to} continues"));
         self.end_wait(now, to, Some(from), out);
-        out.emit(Event::Runs { who: to, wait_id });
+        out.emit(Event::Runs { agent: to, wait_id });
     }
 
     /// RQ-5.
-    fn cancel(&mut self, now: Time, who: Agent, out: &mut Effects<'_, Self>) {
-        let Some(wait_id) = self.processes.get(usize::from(who.number)).map(|process| process.latest_wait) else {
+    fn cancel(&mut self, now: Time, agent: Agent, out: &mut Effects<'_, Self>) {
+        let Some(wait_id) = self.processes.get(usize::from(agent.number)).map(|process| process.latest_wait) else {
             return;
         };
-        out.note("RQ-5", format_args!("{who} cancels its wait"));
-        out.emit(Event::GaveUp { who, wait_id });
-        self.end_wait(now, who, None, out);
+        out.note("RQ-5", format_args!("{agent} cancels its wait"));
+        out.emit(Event::GaveUp { agent, wait_id });
+        self.end_wait(now, agent, None, out);
     }
 
     /// Ends a wait, and withdraws the requests that are not answered.
-    fn end_wait(&mut self, now: Time, who: Agent, answered: Option<Agent>, out: &mut Effects<'_, Self>) {
-        let Some(process) = self.processes.get_mut(usize::from(who.number)) else { return };
+    fn end_wait(&mut self, now: Time, agent: Agent, answered: Option<Agent>, out: &mut Effects<'_, Self>) {
+        let Some(process) = self.processes.get_mut(usize::from(agent.number)) else { return };
         let Some(need) = process.need.take() else { return };
         let wait_id = process.latest_wait;
         for to in need.on().iter().filter(|to| Some(**to) != answered) {
-            self.send(now, Message::Withdraw(RequestHeader { from: who, to: *to, wait_id }), *to, out);
+            self.send(now, Message::Withdraw(RequestHeader { from: agent, to: *to, wait_id }), *to, out);
         }
-        self.inform(now, WaitEvent::Runs { who }, out);
+        self.inform(now, WaitEvent::Runs { agent }, out);
     }
 
     /// RQ-6.
@@ -270,8 +274,8 @@ impl<D: Detector> Requests<D> {
         }
         process.waiters.remove(&from);
         out.note("RQ-6", format_args!("{from} no longer waits for {to}"));
-        out.emit(Event::Withdrawn { who: to, by: from });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { who: to, to: from, wait_id }, out);
+        out.emit(Event::Withdrawn { agent: to, by: from });
+        self.inform(now, WaitEvent::NoLongerBlockedOn { agent: to, to: from, wait_id }, out);
     }
 
     fn on_message(&mut self, now: Time, from: NodeId, message: Message<D::Message>, out: &mut Effects<'_, Self>) {

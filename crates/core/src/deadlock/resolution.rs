@@ -56,13 +56,15 @@ pub enum Ruling {
     Doom(Report),
     /// To the resolver: the victim has aborted.
     Yielded {
-        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
     /// To the finder of a deadlock: check again.
     Again {
-        who: Agent,
+        #[cfg_attr(feature = "serde", serde(rename = "who"))]
+        agent: Agent,
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
@@ -138,8 +140,8 @@ impl Resolution {
     }
 
     /// At the resolver: returns whether a victim has aborted this wait.
-    pub(super) fn is_aborted(&self, who: Agent, wait_id: WaitId) -> bool {
-        self.aborted.get(&who).is_some_and(|aborted| wait_id <= *aborted)
+    pub(super) fn is_aborted(&self, agent: Agent, wait_id: WaitId) -> bool {
+        self.aborted.get(&agent).is_some_and(|aborted| wait_id <= *aborted)
     }
 
     /// RS-1.
@@ -163,7 +165,7 @@ impl Resolution {
         let (is_resolver, from_resolver) = (self.config.me == self.config.resolver, from == self.config.resolver);
         let is_for_us = match &ruling {
             Ruling::Found(report) => is_resolver && report.by.site == from && self.knows_sites_of(report),
-            Ruling::Yielded { who, .. } => is_resolver && who.site == from,
+            Ruling::Yielded { agent, .. } => is_resolver && agent.site == from,
             Ruling::Doom(_) | Ruling::Again { .. } => from_resolver,
         };
         if is_for_us {
@@ -174,16 +176,16 @@ impl Resolution {
 
     /// Returns whether all agents that the report names are at existing sites.
     fn knows_sites_of(&self, report: &Report) -> bool {
-        report.waits.iter().all(|wait| wait.who.site.index() < self.config.sites)
+        report.waits.iter().all(|wait| wait.agent.site.index() < self.config.sites)
     }
 
     /// RS-5. An agent here no longer waits.
-    pub(super) fn on_unblocked(&mut self, who: Agent, wait_id: WaitId, site: &SiteState) -> Vec<Action> {
+    pub(super) fn on_unblocked(&mut self, agent: Agent, wait_id: WaitId, site: &SiteState) -> Vec<Action> {
         let mut actions = Vec::new();
-        if self.victims.get(&who) == Some(&wait_id) {
-            self.victims.remove(&who);
-            actions.push(Action::Note("RS-5", "confirms the abort of", who));
-            self.send(self.config.resolver, Ruling::Yielded { who, wait_id }, site, &mut actions);
+        if self.victims.get(&agent) == Some(&wait_id) {
+            self.victims.remove(&agent);
+            actions.push(Action::Note("RS-5", "confirms the abort of", agent));
+            self.send(self.config.resolver, Ruling::Yielded { agent, wait_id }, site, &mut actions);
         }
         actions
     }
@@ -195,8 +197,8 @@ impl Resolution {
                 self.take_up_next(site, actions);
             }
             Ruling::Doom(report) => self.on_abort_request(report, site, actions),
-            Ruling::Yielded { who, wait_id } => self.on_aborted(who, wait_id, site, actions),
-            Ruling::Again { who, wait_id } => check_again(who, wait_id, site, actions),
+            Ruling::Yielded { agent, wait_id } => self.on_aborted(agent, wait_id, site, actions),
+            Ruling::Again { agent, wait_id } => check_again(agent, wait_id, site, actions),
         }
     }
 
@@ -205,7 +207,7 @@ impl Resolution {
         while self.current.is_none()
             && let Some(report) = self.queue.pop_front()
         {
-            if report.waits.iter().any(|wait| self.is_aborted(wait.who, wait.wait_id)) {
+            if report.waits.iter().any(|wait| self.is_aborted(wait.agent, wait.wait_id)) {
                 actions.push(Action::Note("RS-2", "dismisses a deadlock that is broken already, found by", report.by));
                 self.send_check_again(&report, site, actions);
                 continue;
@@ -226,24 +228,26 @@ impl Resolution {
 
     /// RS-4.
     fn on_abort_request(&mut self, report: Report, site: &SiteState, actions: &mut Vec<Action>) {
-        let Some((who, wait_id)) = report.victim.and_then(|who| Some((who, report.wait_id(who)?))) else { return };
-        if site.wait(who).is_none_or(|wait| wait.wait_id != wait_id) {
-            actions.push(Action::Note("RS-4", "confirms at once that it no longer waits:", who));
-            return self.send(self.config.resolver, Ruling::Yielded { who, wait_id }, site, actions);
+        let Some((agent, wait_id)) = report.victim.and_then(|agent| Some((agent, report.wait_id(agent)?))) else {
+            return;
+        };
+        if site.wait(agent).is_none_or(|wait| wait.wait_id != wait_id) {
+            actions.push(Action::Note("RS-4", "confirms at once that it no longer waits:", agent));
+            return self.send(self.config.resolver, Ruling::Yielded { agent, wait_id }, site, actions);
         }
-        actions.push(Action::Note("RS-4", "asks the process to abort:", who));
-        self.victims.insert(who, wait_id);
-        actions.push(Action::Emit(Finding::Victim { who, report }));
+        actions.push(Action::Note("RS-4", "asks the process to abort:", agent));
+        self.victims.insert(agent, wait_id);
+        actions.push(Action::Emit(Finding::Victim { agent, report }));
     }
 
     /// RS-6.
-    fn on_aborted(&mut self, who: Agent, wait_id: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
-        let is_current = |report: &mut Report| report.victim == Some(who) && report.wait_id(who) == Some(wait_id);
+    fn on_aborted(&mut self, agent: Agent, wait_id: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
+        let is_current = |report: &mut Report| report.victim == Some(agent) && report.wait_id(agent) == Some(wait_id);
         let Some(report) = self.current.take_if(is_current) else { return };
-        actions.push(Action::Note("RS-6", "has resolved the deadlock by the abort of", who));
-        let aborted = self.aborted.entry(who).or_default();
+        actions.push(Action::Note("RS-6", "has resolved the deadlock by the abort of", agent));
+        let aborted = self.aborted.entry(agent).or_default();
         *aborted = wait_id.max(*aborted);
-        if report.by != who {
+        if report.by != agent {
             self.send_check_again(&report, site, actions);
         }
         self.take_up_next(site, actions);
@@ -251,7 +255,7 @@ impl Resolution {
 
     fn send_check_again(&mut self, report: &Report, site: &SiteState, actions: &mut Vec<Action>) {
         let Report { by, during, .. } = *report;
-        self.send(by.site, Ruling::Again { who: by, wait_id: during }, site, actions);
+        self.send(by.site, Ruling::Again { agent: by, wait_id: during }, site, actions);
     }
 
     /// Sends a message, or handles it directly if it is for this site.
@@ -274,18 +278,18 @@ pub(super) fn perform<P: Protocol<Event = Finding>>(
     for action in actions {
         match action {
             Action::Send(to, ruling) => out.send(to, wrap(ruling)),
-            Action::Note(rule, text, who) => out.note(rule, format_args!("{text} {who}")),
+            Action::Note(rule, text, agent) => out.note(rule, format_args!("{text} {agent}")),
             Action::Emit(finding) => out.emit(finding),
-            Action::Look(who) => checking.push(who),
+            Action::Look(agent) => checking.push(agent),
         }
     }
     checking
 }
 
 /// RS-7.
-fn check_again(who: Agent, wait_id: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
-    if site.wait(who).is_some_and(|wait| wait.wait_id == wait_id) {
-        actions.push(Action::Note("RS-7", "starts another check for", who));
-        actions.push(Action::Look(who));
+fn check_again(agent: Agent, wait_id: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
+    if site.wait(agent).is_some_and(|wait| wait.wait_id == wait_id) {
+        actions.push(Action::Note("RS-7", "starts another check for", agent));
+        actions.push(Action::Look(agent));
     }
 }

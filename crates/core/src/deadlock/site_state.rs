@@ -13,42 +13,42 @@ pub(super) struct SiteState {
 
 impl SiteState {
     pub(super) fn block(&mut self, wait: Wait) {
-        self.waits.insert(wait.who, wait);
+        self.waits.insert(wait.agent, wait);
     }
 
-    /// Records that one of the agents that `who` waits for has released, and the new cost of
-    /// aborting `who`.
-    pub(super) fn release_dependency(&mut self, who: Agent, by: Agent, abort_cost: AbortCost) {
-        let Some(wait) = self.waits.get_mut(&who) else { return };
+    /// Records that one of the agents that `agent` waits for has released, and the new cost of
+    /// aborting `agent`.
+    pub(super) fn release_dependency(&mut self, agent: Agent, by: Agent, abort_cost: AbortCost) {
+        let Some(wait) = self.waits.get_mut(&agent) else { return };
         wait.abort_cost = abort_cost;
         if let Need::All(on) = &mut wait.need {
-            on.retain(|agent| *agent != by);
+            on.retain(|other| *other != by);
         }
     }
 
     /// Ends a wait and returns it, if there is one.
-    pub(super) fn unblock(&mut self, who: Agent) -> Option<Wait> {
-        self.waits.remove(&who)
+    pub(super) fn unblock(&mut self, agent: Agent) -> Option<Wait> {
+        self.waits.remove(&agent)
     }
 
-    pub(super) fn add_waiter(&mut self, who: Agent, waiter: Agent, wait_id: WaitId) {
-        self.waiters.insert((who, waiter, wait_id));
+    pub(super) fn add_waiter(&mut self, agent: Agent, waiter: Agent, wait_id: WaitId) {
+        self.waiters.insert((agent, waiter, wait_id));
     }
 
-    pub(super) fn remove_waiter(&mut self, who: Agent, waiter: Agent, wait_id: WaitId) {
-        self.waiters.remove(&(who, waiter, wait_id));
+    pub(super) fn remove_waiter(&mut self, agent: Agent, waiter: Agent, wait_id: WaitId) {
+        self.waiters.remove(&(agent, waiter, wait_id));
     }
 
-    pub(super) fn has_waiter(&self, who: Agent, waiter: Agent, wait_id: WaitId) -> bool {
-        self.waiters.contains(&(who, waiter, wait_id))
+    pub(super) fn has_waiter(&self, agent: Agent, waiter: Agent, wait_id: WaitId) -> bool {
+        self.waiters.contains(&(agent, waiter, wait_id))
     }
 
-    pub(super) fn wait(&self, who: Agent) -> Option<&Wait> {
-        self.waits.get(&who)
+    pub(super) fn wait(&self, agent: Agent) -> Option<&Wait> {
+        self.waits.get(&agent)
     }
 
-    /// Returns the agents that `who` waits for.
-    pub(super) fn awaited_by(&self, who: Agent) -> Vec<Agent> {
-        self.waits.get(&who).map_or_else(Vec::new, |wait| wait.need.on().to_vec())
+    /// Returns the agents that `agent` waits for.
+    pub(super) fn awaited_by(&self, agent: Agent) -> Vec<Agent> {
+        self.waits.get(&agent).map_or_else(Vec::new, |wait| wait.need.on().to_vec())
     }
 }

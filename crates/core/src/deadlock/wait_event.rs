@@ -9,17 +9,17 @@ use crate::protocol::Protocol;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitEvent {
     /// An agent here begins to wait.
-    Blocked { who: Agent, wait_id: WaitId, need: Need<Agent>, abort_cost: AbortCost },
-    /// One of the agents it waits for has released it.
-    DependencyReleased { who: Agent, by: Agent, abort_cost: AbortCost },
+    Blocked { agent: Agent, wait_id: WaitId, need: Need<Agent>, abort_cost: AbortCost },
+    /// One of the agents that a waiting agent here waits for, `by`, has released it.
+    DependencyReleased { agent: Agent, by: Agent, abort_cost: AbortCost },
     /// The agent no longer waits: it has got what it waited for, or has cancelled.
-    Runs { who: Agent },
-    /// The agent `to` waits for `who`, which is here. The number is that of the wait of `to`.
-    BlockedOn { who: Agent, to: Agent, wait_id: WaitId },
-    /// The agent `to` no longer waits for `who`. The number is that of the wait of `to`.
-    NoLongerBlockedOn { who: Agent, to: Agent, wait_id: WaitId },
-    /// The agent starts a check whether it is part of a deadlock.
-    Look { who: Agent },
+    Runs { agent: Agent },
+    /// The agent `to` waits for `agent`, which is here. `wait_id` is that of the wait of `to`.
+    BlockedOn { agent: Agent, to: Agent, wait_id: WaitId },
+    /// The agent `to` no longer waits for `agent`. `wait_id` is that of the wait of `to`.
+    NoLongerBlockedOn { agent: Agent, to: Agent, wait_id: WaitId },
+    /// The agent checks whether it is part of a deadlock.
+    Check { agent: Agent },
 }
 
 /// An event of a detector.
@@ -28,14 +28,14 @@ pub enum Finding {
     /// A deadlock was found.
     Deadlock(Report),
     /// An agent here must abort.
-    Victim { who: Agent, report: Report },
+    Victim { agent: Agent, report: Report },
 }
 
 impl From<Finding> for Event {
     fn from(finding: Finding) -> Self {
         match finding {
             Finding::Deadlock(report) => Self::Deadlock(report),
-            Finding::Victim { who, report } => Self::Victim { who, report },
+            Finding::Victim { agent, report } => Self::Victim { agent, report },
         }
     }
 }

@@ -40,8 +40,8 @@ use std::vec::Vec;
 /// trace. Steps before ` | ` prepare the test and are not in the trace. The first line gives the
 /// constructor and the default plan; `in` replaces the plan in one test.
 macro_rules! rules {
-    (@own $usual:expr) => { $usual };
-    (@own $usual:expr, $own:expr) => { $own };
+    (@own $default:expr) => { $default };
+    (@own $default:expr, $own:expr) => { $own };
     (
         $make:expr, $plan:expr;
         $($(#[$meta:meta])* $name:ident($(in $own:expr,)? $script:literal, $trace:expr);)*

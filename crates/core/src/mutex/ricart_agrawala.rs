@@ -87,8 +87,8 @@ const COST: Cost = Cost {
     sync_delay: |_| Range::exactly(1),
 };
 
-pub(super) const fn requests(value: &'static str, usual: bool) -> Choice {
-    Choice { algorithm: PROFILE.name, option: "requests", value, is_default: usual }
+pub(super) const fn requests(value: &'static str, is_default: bool) -> Choice {
+    Choice { algorithm: PROFILE.name, option: "requests", value, is_default }
 }
 
 /// A node of the algorithm.

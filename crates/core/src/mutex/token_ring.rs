@@ -93,8 +93,8 @@ const COST: Cost = Cost {
     sync_delay: |case| Range::between(1, case.peers().max(1)),
 };
 
-pub(super) const fn passing(value: &'static str, usual: bool) -> Choice {
-    Choice { algorithm: PROFILE.name, option: "passing", value, is_default: usual }
+pub(super) const fn passing(value: &'static str, is_default: bool) -> Choice {
+    Choice { algorithm: PROFILE.name, option: "passing", value, is_default }
 }
 
 /// A node of the algorithm.

@@ -42,11 +42,11 @@ impl Clients for Commanders {
         if client.ordered { Vec::new() } else { vec![Offer { command: Command::Attack, obliged: true }] }
     }
 
-    fn observe(&self, client: &mut Commander, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
+    fn observe(&self, client: &mut Commander, news: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
         match news {
             ClientStep::Issued(Command::Attack) => client.ordered = true,
             ClientStep::Emitted(Event::Leads { army }) => client.leader = Some(*army),
-            ClientStep::Emitted(Event::Attacks { .. }) => client.attacked = Some(story.now),
+            ClientStep::Emitted(Event::Attacks { .. }) => client.attacked = Some(record.now),
             ClientStep::Crashed | ClientStep::Restarted | ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => {
             }
         }

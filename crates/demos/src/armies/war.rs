@@ -145,7 +145,7 @@ pub fn check(war: &War, within: Option<Duration>) -> Result<Outcome, ArmiesError
 /// or longer than the bound.
 fn check_anytime(war: &War, within: Option<Duration>) -> Result<Outcome, ArmiesError> {
     // Timers fire at any time here, also as soon as they are set.
-    let setup = Setup { fifo: war.fifo, hasty_timers: 2, ..Setup::new(ARMIES.len()) };
+    let setup = Setup { fifo: war.fifo, early_timers: 2, ..Setup::new(ARMIES.len()) };
     let mut outcome = run(war, Commanders::default(), setup, None)?;
     if let Some(within) = within {
         let longer = within.times(2).max(within + NOTICEABLE);
@@ -195,7 +195,7 @@ fn run(war: &War, commanders: Commanders, setup: Setup, only: Option<&str>) -> R
 pub fn simulate(war: &War, seed: u64) -> Result<Timeline, ArmiesError> {
     war.validate(None)?;
     let latency = match war.delay {
-        Some(Span { earliest, latest }) => Latency::Uniform { least: earliest, most: latest },
+        Some(Span { earliest, latest }) => Latency::Uniform { min: earliest, max: latest },
         None => Latency::LongTail { median: Duration::from_millis(2) },
     };
     let instant = Latency::Fixed(Duration::ZERO);

@@ -47,7 +47,7 @@ use std::io::Write;
 pub const NO_LOCK: &str = "no-lock";
 
 /// The default message delay; the length of deposits depends on it.
-pub const LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(5) };
+pub const LATENCY: Latency = Latency::Uniform { min: Duration::from_millis(1), max: Duration::from_millis(5) };
 
 /// The default minimum number of nodes.
 pub const DEFAULT_NODES: usize = 3;
@@ -124,8 +124,8 @@ pub fn spec(terms: &Terms, lock: Algorithm<Mutex>, nodes: usize, seed: u64, late
         entries: terms.tellers as u64,
         workload: Pattern::Random,
         requesters: Group::of_size(terms.tellers).iter().collect(),
-        hold: Some(Latency::Uniform { least: typical, most: typical.times(3) }),
-        think: Some(Latency::Uniform { least: Duration::ZERO, most: typical.times(4) }),
+        hold: Some(Latency::Uniform { min: typical, max: typical.times(3) }),
+        think: Some(Latency::Uniform { min: Duration::ZERO, max: typical.times(4) }),
         ..Settings::default()
     };
     Spec { nodes, seed, latency, settings, ..Spec::new(lock) }

@@ -49,7 +49,7 @@ impl Default for Scenario {
     }
 }
 
-const LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(2) };
+const LATENCY: Latency = Latency::Uniform { min: Duration::from_millis(1), max: Duration::from_millis(2) };
 
 /// The length of a round, in message delays.
 const ROUND: u64 = 3;
@@ -162,7 +162,7 @@ impl Scenario {
     pub fn uncertainty(&self) -> Duration {
         let (least, most) = match self.latency {
             Latency::Fixed(length) | Latency::LongTail { median: length } => (length, length),
-            Latency::Uniform { least, most } => (least, most),
+            Latency::Uniform { min, max } => (min, max),
         };
         let differ = Duration::from_nanos(most.nanos().saturating_sub(least.nanos()));
         differ + part(most.times(ROUND + 1), self.fastest()).times(2) + ROUNDING

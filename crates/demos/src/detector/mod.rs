@@ -73,7 +73,7 @@ impl Conditions {
         Self {
             nodes,
             seed: 1,
-            latency: Latency::Uniform { least: millis(1), most: millis(5) },
+            latency: Latency::Uniform { min: millis(1), max: millis(5) },
             processing: Latency::Fixed(Duration::ZERO),
             loss: Chance::NEVER,
             duplicate: Chance::NEVER,

@@ -6,12 +6,13 @@ use serde::{Serialize, Serializer};
 /// The quality of a detector. Sums are in whole nanoseconds; only printed figures are divided.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Quality {
-    /// How often a node noticed the crash of another and still suspected it when that node
+    /// How often a node detected the crash of another and still suspected it when that node
     /// restarted.
     pub detections: u64,
+    /// How often a node did not detect the crash of another before that node restarted.
     pub missed: u64,
     #[serde(rename = "detection_most_ns", serialize_with = "nanos")]
-    pub detection_most: Duration,
+    pub max_detection_time: Duration,
     pub mistakes: u64,
     /// The sum of the times for which each node was up.
     #[serde(rename = "watched_ns")]
@@ -54,7 +55,7 @@ impl Quality {
     pub(super) fn detect(&mut self, after: Duration) {
         self.detections += 1;
         self.detection_sum += u128::from(after.nanos());
-        self.detection_most = self.detection_most.max(after);
+        self.max_detection_time = self.max_detection_time.max(after);
     }
 
     pub(super) fn err(&mut self, lasted: Duration) {

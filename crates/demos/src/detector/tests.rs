@@ -1,4 +1,5 @@
-//! Properties of detectors that hold for any seed, and how their quality is counted.
+//! Properties of detectors that hold for any seed, and tests of the observer that measures their
+//! quality.
 
 use super::observer::QualityObserver;
 use super::{Conditions, DetectorError, DetectorEvent, Quality, default_thresholds, default_timeouts, measure};
@@ -11,42 +12,46 @@ const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
+/// One minute with four crashes.
 fn short(nodes: usize, seed: u64) -> Conditions {
     Conditions { seed, crashes: 4, length: Duration::from_secs(60), ..Conditions::new(nodes) }
 }
 
 fn bounds(conditions: &Conditions) -> Bounds {
-    let most = |latency: Latency| latency.bound().unwrap_or(Duration::ZERO);
-    Bounds { message: most(conditions.latency), processing: most(conditions.processing) }
+    let bound = |latency: Latency| latency.bound().unwrap_or(Duration::ZERO);
+    Bounds { message: bound(conditions.latency), processing: bound(conditions.processing) }
 }
 
-/// Completeness and accuracy at once: in the synchronous model every crashed node is suspected in
-/// time, and no other node ever is.
+/// A perfect detector is complete and accurate: in the synchronous model it suspects every crashed
+/// node in time, and never suspects another node.
 #[test]
 fn a_fixed_bound_is_perfect_in_the_synchronous_model() {
     for seed in 0..40 {
-        for processing in [Latency::Fixed(Duration::ZERO), Latency::Uniform { least: ms(0), most: ms(1) }] {
+        for processing in [Latency::Fixed(Duration::ZERO), Latency::Uniform { min: ms(0), max: ms(1) }] {
             let nodes = 2 + (seed % 5) as usize;
             let conditions = Conditions { processing, ..short(nodes, seed) };
             let period = conditions.period();
             let detector = Detector::perfect(period, &bounds(&conditions), nodes);
             let quality = measure(&conditions, detector).unwrap();
-            let Quality { detections, missed, mistakes, detection_most, .. } = quality;
+            let Quality { detections, missed, mistakes, max_detection_time, .. } = quality;
             assert_eq!((missed, mistakes), (0, 0), "seed {seed}, {nodes} nodes");
             assert_eq!(detections, 4 * (nodes as u64 - 1), "seed {seed}");
             let Detector::FixedBound { bound, .. } = detector else { unreachable!("it has a bound") };
             // A message that was sent just before the crash arrives a bound later, and then the
             // timeout starts.
             let slack = bounds(&conditions).processing.times(nodes as u64);
-            assert!(detection_most <= period + bound + bound + slack, "seed {seed}: noticed after {detection_most}");
+            assert!(
+                max_detection_time <= period + bound + bound + slack,
+                "seed {seed}: detected after {max_detection_time}"
+            );
         }
     }
 }
 
-/// The bound of the model is tight: with a little less, live nodes are suspected.
+/// The bound of the model is tight: a shorter one makes the detector suspect live nodes.
 #[test]
 fn a_bound_that_is_too_short_makes_mistakes() {
-    let conditions = Conditions { latency: Latency::Uniform { least: ms(1), most: ms(5) }, ..short(3, 7) };
+    let conditions = Conditions { latency: Latency::Uniform { min: ms(1), max: ms(5) }, ..short(3, 7) };
     let period = conditions.period();
     let mistakes = |bound| measure(&conditions, Detector::FixedBound { period, bound }).unwrap().mistakes;
     assert!(mistakes(ms(1)) > 100);
@@ -82,8 +87,8 @@ fn a_longer_timeout_makes_either_detector_more_accurate() {
         let (first, last) = (&found[0], &found[found.len() - 1]);
         assert!(first.detection_mean() < last.detection_mean(), "{first:?}, {last:?}");
         assert!(first.mistakes > 20 * (last.mistakes + 1), "{first:?}, {last:?}");
-        let falling = found.windows(2).all(|pair| pair[0].mistakes + 5 >= pair[1].mistakes);
-        assert!(falling, "{:?}", found.iter().map(|quality| quality.mistakes).collect::<Vec<_>>());
+        let is_decreasing = found.windows(2).all(|pair| pair[0].mistakes + 5 >= pair[1].mistakes);
+        assert!(is_decreasing, "{:?}", found.iter().map(|quality| quality.mistakes).collect::<Vec<_>>());
     }
 }
 
@@ -103,8 +108,8 @@ fn a_suspicion_of_a_paused_node_is_a_mistake() {
     let detector = Detector::perfect(conditions.period(), &bounds(&conditions), 3);
     let quality = measure(&conditions, detector).unwrap();
     assert_eq!((quality.mistakes, quality.detections, quality.missed), (2, 0, 0));
-    let lasted = quality.mistake_mean().unwrap();
-    assert!(lasted > ms(4_800) && lasted < ms(5_100), "{lasted}");
+    let mistake_time = quality.mistake_mean().unwrap();
+    assert!(mistake_time > ms(4_800) && mistake_time < ms(5_100), "{mistake_time}");
 }
 
 #[test]
@@ -136,7 +141,7 @@ impl Timeline {
 
     fn starts(mut self, millis: i64, node: u32) -> Self {
         let input = ObservedInput::Start { incarnation: Incarnation(1), blank: false };
-        self.0.observe(&Moment::Input { time: at(millis), now: at(millis), node: number(node), input });
+        self.0.observe(&Moment::Input { time: at(millis), now: at(millis), node: id(node), input });
         self
     }
 
@@ -147,20 +152,20 @@ impl Timeline {
     }
 
     fn emits(mut self, millis: i64, node: u32, event: DetectorEvent) -> Self {
-        self.0.observe(&Moment::Effect { time: at(millis), node: number(node), effect: ObservedEffect::Emit(&event) });
+        self.0.observe(&Moment::Effect { time: at(millis), node: id(node), effect: ObservedEffect::Emit(&event) });
         self
     }
 
-    fn suspects(self, millis: i64, node: u32, of: u32) -> Self {
-        self.emits(millis, node, DetectorEvent::Suspect(number(of)))
+    fn suspects(self, millis: i64, node: u32, peer: u32) -> Self {
+        self.emits(millis, node, DetectorEvent::Suspect(id(peer)))
     }
 
-    fn trusts(self, millis: i64, node: u32, of: u32) -> Self {
-        self.emits(millis, node, DetectorEvent::Trust(number(of)))
+    fn trusts(self, millis: i64, node: u32, peer: u32) -> Self {
+        self.emits(millis, node, DetectorEvent::Trust(id(peer)))
     }
 
-    /// Returns detections with their mean time, missed crashes, and mistakes with their mean
-    /// length.
+    /// Ends the run. Returns the number of detections and their mean time, the number of missed
+    /// crashes, and the number of mistakes and their mean length.
     fn ends(self, millis: i64) -> (u64, Option<Duration>, u64, u64, Option<Duration>) {
         let quality = self.0.finish(at(millis));
         let Quality { detections, missed, mistakes, .. } = quality;
@@ -172,43 +177,43 @@ fn at(millis: i64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-fn number(number: u32) -> NodeId {
+fn id(number: u32) -> NodeId {
     NodeId::new(number).unwrap()
 }
 
 #[test]
-fn a_crash_is_noticed_when_it_is_suspected_for_good() {
+fn a_crash_is_detected_at_the_start_of_the_final_suspicion() {
     let timeline =
         Timeline::new(3).crashes(10, 3).suspects(25, 1, 3).trusts(27, 1, 3).suspects(50, 1, 3).suspects(30, 2, 3);
     assert_eq!(timeline.ends(100), (2, Some(ms(30)), 0, 0, None));
 }
 
 #[test]
-fn a_crash_noticed_only_at_the_restart_was_missed() {
+fn a_crash_suspected_only_after_the_restart_is_missed() {
     let timeline = Timeline::new(2).crashes(10, 2).starts(20, 2).suspects(22, 1, 2).trusts(22, 1, 2);
     assert_eq!(timeline.ends(100), (0, None, 1, 0, None));
 }
 
 #[test]
-fn a_restarted_node_that_is_not_trusted_yet_is_no_mistake() {
+fn a_continued_suspicion_of_a_restarted_node_is_no_mistake() {
     let timeline = Timeline::new(2).crashes(10, 2).suspects(15, 1, 2).starts(20, 2).trusts(24, 1, 2);
     assert_eq!(timeline.ends(100), (1, Some(ms(5)), 0, 0, None));
 }
 
 #[test]
 fn a_mistake_lasts_until_it_is_corrected_or_becomes_true() {
-    let taken_back = Timeline::new(2).suspects(10, 1, 2).trusts(14, 1, 2);
-    assert_eq!(taken_back.ends(100), (0, None, 0, 1, Some(ms(4))));
+    let corrected = Timeline::new(2).suspects(10, 1, 2).trusts(14, 1, 2);
+    assert_eq!(corrected.ends(100), (0, None, 0, 1, Some(ms(4))));
     let became_true = Timeline::new(2).suspects(10, 1, 2).crashes(16, 2).starts(50, 2).trusts(52, 1, 2);
     assert_eq!(became_true.ends(100), (1, Some(ms(0)), 0, 1, Some(ms(6))));
-    let died_wrong = Timeline::new(2).suspects(10, 1, 2).crashes(13, 1);
-    assert_eq!(died_wrong.ends(100), (0, None, 1, 1, Some(ms(3))));
-    let lasts = Timeline::new(2).suspects(10, 1, 2);
-    assert_eq!(lasts.ends(100), (0, None, 0, 1, Some(ms(90))));
+    let observer_crashed = Timeline::new(2).suspects(10, 1, 2).crashes(13, 1);
+    assert_eq!(observer_crashed.ends(100), (0, None, 1, 1, Some(ms(3))));
+    let never_corrected = Timeline::new(2).suspects(10, 1, 2);
+    assert_eq!(never_corrected.ends(100), (0, None, 0, 1, Some(ms(90))));
 }
 
 #[test]
-fn a_node_that_starts_after_a_crash_need_not_notice_it() {
+fn a_node_that_starts_after_a_crash_need_not_detect_it() {
     let timeline = Timeline::new(3)
         .crashes(5, 1)
         .suspects(9, 2, 1)
@@ -217,12 +222,12 @@ fn a_node_that_starts_after_a_crash_need_not_notice_it() {
         .suspects(25, 2, 3)
         .suspects(40, 1, 3);
     let (detections, _, missed, mistakes, _) = timeline.ends(100);
-    // Node 2 noticed the crash of 3, and that of 1 before its restart.
+    // Node 2 detected the crash of node 3, and the crash of node 1 before its restart.
     assert_eq!((detections, missed, mistakes), (2, 0, 0));
 }
 
 #[test]
-fn rates_are_of_the_time_that_nodes_were_up() {
+fn rates_are_relative_to_the_uptime_of_nodes() {
     let quality = Timeline::new(2).suspects(0, 1, 2).trusts(900, 1, 2).crashes(1_800, 2).0.finish(at(3_600));
     // Node 1 was up for 3.6 seconds and node 2 for 1.8.
     assert_eq!(quality.mistakes_per_node_hour(), Some(1.0 / (5.4 / 3_600.0)));

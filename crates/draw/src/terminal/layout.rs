@@ -25,7 +25,8 @@ pub(super) struct Layout {
     pub(super) bars: Vec<Option<usize>>,
     /// Column of each lane; empty if the lanes do not fit.
     pub(super) lanes: Vec<usize>,
-    pub(super) words: usize,
+    /// First column of the texts.
+    pub(super) texts: usize,
 }
 
 impl Layout {
@@ -37,21 +38,21 @@ impl Layout {
         let bar_columns = bars.iter().flatten().max().map_or(0, |last| last + 2);
         // A node's number has room before the first lane and after the last.
         let first = time + 1 + bar_columns + 1;
-        let least_words = (available * 2 / 5).clamp(24, 48);
+        let min_text_width = (available * 2 / 5).clamp(24, 48);
         let gaps = scene.lanes.len().saturating_sub(1);
-        let room = available.saturating_sub(first + 4 + least_words);
+        let room = available.saturating_sub(first + 4 + min_text_width);
         let pitch = room.checked_div(gaps).unwrap_or(MAX_PITCH).min(wanted_pitch(scene));
         if pitch < MIN_PITCH {
-            return Self { limit, time, bars, lanes: Vec::new(), words: first };
+            return Self { limit, time, bars, lanes: Vec::new(), texts: first };
         }
         let lanes: Vec<usize> = (0..scene.lanes.len()).map(|lane| first + lane * pitch).collect();
-        let words = first + gaps * pitch + 4;
-        Self { limit, time, bars, lanes, words }
+        let texts = first + gaps * pitch + 4;
+        Self { limit, time, bars, lanes, texts }
     }
 
     /// Returns the number of columns left for texts.
     pub(super) fn room(&self) -> usize {
-        self.limit.map_or(usize::MAX, |limit| limit.saturating_sub(self.words))
+        self.limit.map_or(usize::MAX, |limit| limit.saturating_sub(self.texts))
     }
 
     pub(super) fn lane(&self, lane: usize) -> Option<usize> {

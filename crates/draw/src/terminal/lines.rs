@@ -11,23 +11,25 @@ use quorate_core::Class;
 use quorate_journal::role::Role;
 use quorate_journal::words::{TextKind, millis};
 
-/// A line of the picture: its columns and the texts after them.
+/// A line of the picture: the columns of its lanes, and the texts to the right of them.
 pub(super) struct Line {
     pub(super) row: TextRow,
-    pub(super) words: Vec<(TextStyle, String)>,
+    pub(super) texts: Vec<(TextStyle, String)>,
 }
 
 /// How an arrow ends on the current line. Of a duplicated message, one copy may arrive and another
 /// be lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Here,
-    /// The message is lost.
+enum ArrowEnd {
+    /// The receiver gets the message on this line.
+    Received,
+    /// The network loses the message.
     Lost,
-    Open,
+    /// The message is still in flight at the end of the picture.
+    InFlight,
 }
 
-/// Draws one line after the other.
+/// Draws the lines from top to bottom, and keeps the state of the lanes between them.
 pub(super) struct LineWriter<'a> {
     scene: &'a Scene,
     layout: &'a Layout,
@@ -37,7 +39,9 @@ pub(super) struct LineWriter<'a> {
     inactive: Vec<Option<InactiveReason>>,
     /// Whether each lane's node believes that it is chosen although its lease has expired.
     expired: Vec<bool>,
+    /// Indexes of the bands, which show lasting faults, that have begun and not ended.
     open_bands: Vec<usize>,
+    /// The time shown last. The following lines at the same time leave it out.
     last_time: Option<String>,
 }
 
@@ -59,9 +63,9 @@ impl<'a> LineWriter<'a> {
         let view_spans = self.scene.view_spans.iter().filter(|view_span| view_span.from.time < self.scene.from);
         let view_spans = view_spans.map(|view_span| (TextStyle::Heading, format!("{} continues", view_span.view)));
         let bands = self.open_bands.iter().filter_map(|band| self.scene.bands.get(*band));
-        let words: Vec<_> =
+        let texts: Vec<_> =
             view_spans.chain(bands.map(|band| (TextStyle::Alarm, format!("{} continues", band.text)))).collect();
-        (is_empty || !words.is_empty()).then(|| Line { row: self.lanes(), words })
+        (is_empty || !texts.is_empty()).then(|| Line { row: self.lanes(), texts })
     }
 
     pub(super) fn next(&mut self, item: &TimelineItem) -> Line {
@@ -70,29 +74,29 @@ impl<'a> LineWriter<'a> {
         match item.kind {
             ItemKind::Step(step) => match self.scene.steps.get(step) {
                 Some(step) => self.step(row, step),
-                None => Line { row, words: Vec::new() },
+                None => Line { row, texts: Vec::new() },
             },
             ItemKind::Mark(mark) => match self.scene.marks.get(mark) {
                 Some(mark) => self.mark(row, mark),
-                None => Line { row, words: Vec::new() },
+                None => Line { row, texts: Vec::new() },
             },
             ItemKind::Loss(arrow) => match self.scene.arrows.get(arrow) {
-                Some(arrow) => self.lost(row, arrow),
-                None => Line { row, words: Vec::new() },
+                Some(arrow) => self.loss(row, arrow),
+                None => Line { row, texts: Vec::new() },
             },
             ItemKind::View(view_span) => self.view(row, view_span),
             ItemKind::Violation(violation) => self.violation(row, violation),
-            ItemKind::BandStart(band) => self.edge(row, band, true),
-            ItemKind::BandEnd(band) => self.edge(row, band, false),
+            ItemKind::BandStart(band) => self.band_edge(row, band, true),
+            ItemKind::BandEnd(band) => self.band_edge(row, band, false),
         }
     }
 
     /// Returns the line of a message that is in flight at the end.
-    pub(super) fn open(&mut self, arrow: &Arrow) -> Line {
+    pub(super) fn in_flight(&mut self, arrow: &Arrow) -> Line {
         let mut row = self.lanes();
-        self.arrow(&mut row, arrow, End::Open);
+        self.arrow(&mut row, arrow, ArrowEnd::InFlight);
         let text = format!("{} → {} is in flight", symbols::label(arrow), self.name(arrow.to));
-        Line { row, words: vec![(TextStyle::Faint, text)] }
+        Line { row, texts: vec![(TextStyle::Faint, text)] }
     }
 
     /// Advances all lanes to a position. `itself` includes changes by the step or mark there.
@@ -100,7 +104,7 @@ impl<'a> LineWriter<'a> {
         let begun = |from: TimePosition| from.order < at.order || (itself && from.order == at.order);
         for (lane, (index, role)) in self.scene.lanes.iter().zip(&mut self.roles) {
             while let Some(span) = lane.spans.get(*index + 1)
-                && begun(span.from)
+                && has_begun(span.from)
             {
                 *index += 1;
                 *role = span.role;
@@ -114,6 +118,7 @@ impl<'a> LineWriter<'a> {
         }
     }
 
+    /// Returns a row with the lanes, and with the time if it differs from that of the line before.
     fn background(&mut self, item: &TimelineItem) -> TextRow {
         let mut row = self.lanes();
         let time = millis(self.scene.relative(item.position.time));
@@ -124,15 +129,16 @@ impl<'a> LineWriter<'a> {
         row
     }
 
+    /// Returns a row with the bars of lasting faults and the lanes of all nodes.
     fn lanes(&self) -> TextRow {
-        let mut row = TextRow::new(self.layout.words);
+        let mut row = TextRow::new(self.layout.texts);
         for band in &self.open_bands {
             if let Some(column) = self.layout.bar(*band) {
                 row.put_char(column, TextStyle::Alarm, '┃');
             }
         }
         for (lane, (column, (_, role))) in self.layout.lanes.iter().zip(&self.roles).enumerate() {
-            row.put_char(*column, TextStyle::Role(*role), self.line(lane, *role));
+            row.put_char(*column, TextStyle::Role(*role), self.lane_symbol(lane, *role));
         }
         row
     }
@@ -145,7 +151,7 @@ impl<'a> LineWriter<'a> {
 
     /// Returns the symbol of a node's lane. Being chosen takes precedence: a member remains chosen
     /// while it gathers reports.
-    fn line(&self, lane: usize, role: Role) -> char {
+    fn lane_symbol(&self, lane: usize, role: Role) -> char {
         let may_be_inactive = !matches!(role, Role::Down | Role::Chosen);
         let reason = self.inactive.get(lane).copied().flatten().filter(|_| may_be_inactive);
         match (self.expired.get(lane), reason) {
@@ -160,19 +166,19 @@ impl<'a> LineWriter<'a> {
             Cause::Message(arrow) => arrow.and_then(|arrow| self.scene.arrows.get(arrow)),
             Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Disk | Cause::Membership => None,
         };
-        let named = arrow.is_some_and(|arrow| self.arrow(&mut row, arrow, End::Here));
+        let is_labelled = arrow.is_some_and(|arrow| self.arrow(&mut row, arrow, ArrowEnd::Received));
         if let Some(column) = self.layout.lane(step.lane) {
             row.put_char(column, TextStyle::Role(step.role), symbols::step(step));
         }
-        let mut words = Vec::new();
+        let mut texts = Vec::new();
         if self.layout.lanes.is_empty() {
-            words.push((TextStyle::Heading, format!("node {}", self.name(step.lane))));
+            texts.push((TextStyle::Heading, format!("node {}", self.name(step.lane))));
         }
-        if !named {
-            words.push((TextStyle::Part(TextKind::Input), step.input.clone()));
+        if !is_labelled {
+            texts.push((TextStyle::Part(TextKind::Input), step.input.clone()));
         }
-        words.extend(step.parts.iter().map(|(sort, text)| (TextStyle::Part(*sort), text.clone())));
-        Line { row, words }
+        texts.extend(step.parts.iter().map(|(kind, text)| (TextStyle::Part(*kind), text.clone())));
+        Line { row, texts }
     }
 
     fn mark(&self, mut row: TextRow, mark: &Mark) -> Line {
@@ -181,34 +187,35 @@ impl<'a> LineWriter<'a> {
             Some(column) => row.put_char(column, TextStyle::Alarm, symbol),
             None => self.horizontal_line(&mut row, TextStyle::Alarm, symbol),
         }
-        Line { row, words: vec![(TextStyle::Part(TextKind::World), mark.text.clone())] }
+        Line { row, texts: vec![(TextStyle::Part(TextKind::World), mark.text.clone())] }
     }
 
-    fn lost(&self, mut row: TextRow, arrow: &Arrow) -> Line {
-        self.arrow(&mut row, arrow, End::Lost);
+    fn loss(&self, mut row: TextRow, arrow: &Arrow) -> Line {
+        self.arrow(&mut row, arrow, ArrowEnd::Lost);
         let why = match arrow.head {
             Head::Lost { why, .. } => why.to_string(),
             Head::Step(_) | Head::Open => String::new(),
         };
         let text = format!("{} → {}: {why}", symbols::label(arrow), self.name(arrow.to));
-        Line { row, words: vec![(TextStyle::Part(TextKind::World), text)] }
+        Line { row, texts: vec![(TextStyle::Part(TextKind::World), text)] }
     }
 
     fn view(&self, mut row: TextRow, view_span: usize) -> Line {
         self.horizontal_line(&mut row, TextStyle::Heading, symbols::VIEW);
         let text = self.scene.view_spans.get(view_span).map(|view_span| view_span.view.to_string()).unwrap_or_default();
-        Line { row, words: vec![(TextStyle::Heading, text)] }
+        Line { row, texts: vec![(TextStyle::Heading, text)] }
     }
 
     fn violation(&self, mut row: TextRow, violation: usize) -> Line {
         self.horizontal_line(&mut row, TextStyle::Alarm, symbols::VIOLATION);
         let text = self.scene.violations.get(violation).map(|violation| violation.text.clone()).unwrap_or_default();
-        Line { row, words: vec![(TextStyle::Alarm, format!("{} {text}", symbols::LOST))] }
+        Line { row, texts: vec![(TextStyle::Alarm, format!("{} {text}", symbols::LOST))] }
     }
 
-    fn edge(&mut self, mut row: TextRow, band: usize, begins: bool) -> Line {
+    /// Draws the start or end of a lasting fault.
+    fn band_edge(&mut self, mut row: TextRow, band: usize, is_start: bool) -> Line {
         self.open_bands.retain(|open| *open != band);
-        if begins {
+        if is_start {
             self.open_bands.push(band);
         }
         self.horizontal_line(&mut row, TextStyle::Alarm, symbols::EDGE);
@@ -218,18 +225,18 @@ impl<'a> LineWriter<'a> {
                     row.put_char(between, TextStyle::Alarm, symbols::EDGE);
                 }
             }
-            row.put_char(column, TextStyle::Alarm, if begins { '┏' } else { '┗' });
+            row.put_char(column, TextStyle::Alarm, if is_start { '┏' } else { '┗' });
         }
         let text = self.scene.bands.get(band).map(|band| band.text.clone()).unwrap_or_default();
-        let text = if begins { text } else { format!("end of {text}") };
-        Line { row, words: vec![(TextStyle::Part(TextKind::World), text)] }
+        let text = if is_start { text } else { format!("end of {text}") };
+        Line { row, texts: vec![(TextStyle::Part(TextKind::World), text)] }
     }
 
     /// Draws a horizontal line behind all lanes.
-    fn horizontal_line(&self, row: &mut TextRow, ink: TextStyle, symbol: char) {
+    fn horizontal_line(&self, row: &mut TextRow, style: TextStyle, symbol: char) {
         if let (Some(first), Some(last)) = (self.layout.lanes.first(), self.layout.lanes.last()) {
             for column in (first.saturating_sub(1)..last + 2).filter(|column| !self.is_occupied(*column)) {
-                row.put_char(column, ink, symbol);
+                row.put_char(column, style, symbol);
             }
         }
     }
@@ -245,14 +252,14 @@ impl<'a> LineWriter<'a> {
         self.scene.lanes.get(lane).map(|lane| lane.node.to_string()).unwrap_or_default()
     }
 
-    /// Draws an arrow between lanes. Returns whether its name fits on it.
-    fn arrow(&self, row: &mut TextRow, arrow: &Arrow, end: End) -> bool {
+    /// Draws an arrow between lanes. Returns whether its label fits on it.
+    fn arrow(&self, row: &mut TextRow, arrow: &Arrow, end: ArrowEnd) -> bool {
         let (Some(from), Some(to)) = (self.layout.lane(arrow.from), self.layout.lane(arrow.to)) else { return false };
         if from == to {
             return false;
         }
-        let right = from < to;
-        let ink = match arrow.class {
+        let rightward = from < to;
+        let style = match arrow.class {
             Class::Algorithm | Class::Announcement => TextStyle::Message,
             Class::Control => TextStyle::Control,
         };
@@ -260,7 +267,7 @@ impl<'a> LineWriter<'a> {
         let tip = if right { to - 1 } else { to + 1 };
         let (first, last) = (from.min(tip) + usize::from(right), from.max(tip) - usize::from(!right));
         for column in first..=last {
-            row.put_char(column, ink, shaft);
+            row.put_char(column, style, shaft);
         }
         for (lane, column) in self.layout.lanes.iter().enumerate() {
             if (first..=last).contains(column) {
@@ -269,58 +276,64 @@ impl<'a> LineWriter<'a> {
             }
         }
         let role = self.role(arrow.from);
-        row.put_char(from, TextStyle::Role(role), symbols::branch(role, right));
+        row.put_char(from, TextStyle::Role(role), symbols::branch(role, rightward));
         match end {
-            End::Here => row.put_char(tip, ink, symbols::head(right, false)),
-            End::Open => row.put_char(tip, ink, symbols::head(right, true)),
-            End::Lost => self.draw_loss(row, tip, right),
+            ArrowEnd::Received => row.put_char(tip, style, symbols::head(rightward, false)),
+            ArrowEnd::InFlight => row.put_char(tip, style, symbols::head(rightward, true)),
+            ArrowEnd::Lost => self.draw_loss(row, tip, rightward),
         }
-        self.put_label(row, arrow, end, ink)
+        self.put_label(row, arrow, end, style)
     }
 
     /// The arrow of a lost message ends before the receiver's lane.
-    fn draw_loss(&self, row: &mut TextRow, tip: usize, right: bool) {
+    fn draw_loss(&self, row: &mut TextRow, tip: usize, rightward: bool) {
         let loss_distance = self.loss_distance();
         for offset in 0..loss_distance {
-            row.put_char(if right { tip - offset } else { tip + offset }, TextStyle::Faint, ' ');
+            row.put_char(if rightward { tip - offset } else { tip + offset }, TextStyle::Faint, ' ');
         }
-        row.put_char(if right { tip - loss_distance } else { tip + loss_distance }, TextStyle::Alarm, symbols::LOST);
+        row.put_char(
+            if rightward { tip - loss_distance } else { tip + loss_distance },
+            TextStyle::Alarm,
+            symbols::LOST,
+        );
     }
 
     /// Distance between a lost message's arrow and the receiver's lane.
     fn loss_distance(&self) -> usize {
-        if self.pitch() > 6 { 2 } else { 0 }
+        if self.lane_distance() > 6 { 2 } else { 0 }
     }
 
-    fn pitch(&self) -> usize {
+    /// Distance between neighbouring lanes, in columns.
+    fn lane_distance(&self) -> usize {
         match self.layout.lanes[..] {
             [first, second, ..] => second - first,
             [_] | [] => 0,
         }
     }
 
-    /// Writes a message's name into the gap nearest to its sender that has room for it.
-    fn put_label(&self, row: &mut TextRow, arrow: &Arrow, end: End, ink: TextStyle) -> bool {
+    /// Writes a message's label between the two lanes nearest to its sender that leave room for it.
+    /// Returns whether there was room.
+    fn put_label(&self, row: &mut TextRow, arrow: &Arrow, end: ArrowEnd, style: TextStyle) -> bool {
         let label = symbols::label(arrow);
         let columns = width(&label);
-        let pitch = self.pitch();
-        let right = arrow.from < arrow.to;
+        let lane_distance = self.lane_distance();
+        let rightward = arrow.from < arrow.to;
         let gaps = arrow.from.abs_diff(arrow.to);
         for gap in 0..gaps {
             let tip = match end {
-                End::Here | End::Lost | End::Open if gap + 1 < gaps => 0,
-                End::Lost => 1 + self.loss_distance(),
-                End::Here | End::Open => 1,
+                ArrowEnd::Received | ArrowEnd::Lost | ArrowEnd::InFlight if gap + 1 < gaps => 0,
+                ArrowEnd::Lost => 1 + self.loss_distance(),
+                ArrowEnd::Received | ArrowEnd::InFlight => 1,
             };
-            // Part of the arrow stays visible beside its name.
-            let room = (pitch - 1).saturating_sub(tip);
+            // Part of the arrow stays visible beside its label.
+            let room = (lane_distance - 1).saturating_sub(tip);
             if columns == 0 || columns >= room {
                 continue;
             }
-            let lane = if right { arrow.from + gap } else { arrow.from - gap - 1 };
-            let before = (room - columns).div_ceil(2) + if right { 0 } else { tip };
+            let lane = if rightward { arrow.from + gap } else { arrow.from - gap - 1 };
+            let before = (room - columns).div_ceil(2) + if rightward { 0 } else { tip };
             if let Some(column) = self.layout.lane(lane) {
-                row.put(column + 1 + before, ink, &label);
+                row.put(column + 1 + before, style, &label);
                 return true;
             }
         }

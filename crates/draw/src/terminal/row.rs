@@ -10,28 +10,28 @@ pub(super) struct TextRow {
 
 #[derive(Clone)]
 struct Cell {
-    ink: TextStyle,
+    style: TextStyle,
     text: String,
 }
 
 impl TextRow {
     pub(super) fn new(columns: usize) -> Self {
-        Self { cells: vec![Cell { ink: TextStyle::Faint, text: " ".into() }; columns] }
+        Self { cells: vec![Cell { style: TextStyle::Faint, text: " ".into() }; columns] }
     }
 
     /// Writes a text at a column. A text that does not fit is left out.
-    pub(super) fn put(&mut self, column: usize, ink: TextStyle, text: &str) {
+    pub(super) fn put(&mut self, column: usize, style: TextStyle, text: &str) {
         let Some(covered) = self.cells.get_mut(column..column + width(text).max(1)) else { return };
         for cell in covered.iter_mut() {
-            *cell = Cell { ink, text: String::new() };
+            *cell = Cell { style, text: String::new() };
         }
         if let Some(cell) = covered.first_mut() {
             cell.text = text.into();
         }
     }
 
-    pub(super) fn put_char(&mut self, column: usize, ink: TextStyle, sign: char) {
-        self.put(column, ink, sign.encode_utf8(&mut [0; 4]));
+    pub(super) fn put_char(&mut self, column: usize, style: TextStyle, symbol: char) {
+        self.put(column, style, symbol.encode_utf8(&mut [0; 4]));
     }
 
     /// Returns the coloured line. Trailing blanks are removed unless something follows.
@@ -39,10 +39,10 @@ impl TextRow {
         let last = self.cells.iter().rposition(|cell| cell.text != " ").map_or(0, |index| index + 1);
         let cells = if followed { &self.cells[..] } else { &self.cells[..last] };
         let mut line = String::new();
-        for run in cells.chunk_by(|one, next| one.ink == next.ink && is_blank(one) == is_blank(next)) {
+        for run in cells.chunk_by(|one, next| one.style == next.style && is_blank(one) == is_blank(next)) {
             let text: String = run.iter().map(|cell| isolated(&cell.text)).collect();
             match run.first() {
-                Some(first) if !is_blank(first) => line.push_str(&paint(first.ink, &text)),
+                Some(first) if !is_blank(first) => line.push_str(&paint(first.style, &text)),
                 Some(_) | None => line.push_str(&text),
             }
         }

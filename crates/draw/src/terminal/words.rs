@@ -12,57 +12,58 @@ const LOCAL_PREFIXES: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
 
 /// Shortens texts to `room` columns. Control effects are dropped first, then sends (the arrows show
 /// them), then the notes of rules except their ids. Client events stay longest.
-pub(super) fn shortened(words: &[(TextStyle, String)], room: usize) -> Vec<(TextStyle, String)> {
-    let mut words = merge_sends(words);
-    if total(&words) > room {
-        words.retain(|(ink, _)| *ink != TextStyle::Part(TextKind::Control));
+pub(super) fn shortened(texts: &[(TextStyle, String)], room: usize) -> Vec<(TextStyle, String)> {
+    let mut texts = merge_sends(texts);
+    if total(&texts) > room {
+        texts.retain(|(style, _)| *style != TextStyle::Part(TextKind::Control));
     }
-    let there = |sort| words.iter().any(|(ink, _)| *ink == TextStyle::Part(sort));
-    let (has_rules, has_events) = (there(TextKind::Rule), there(TextKind::Event));
-    if total(&words) > room && (has_rules || has_events) {
-        words.retain(|(ink, _)| *ink != TextStyle::Part(TextKind::Send));
+    let has = |kind| texts.iter().any(|(style, _)| *style == TextStyle::Part(kind));
+    let (has_rules, has_events) = (has(TextKind::Rule), has(TextKind::Event));
+    if total(&texts) > room && (has_rules || has_events) {
+        texts.retain(|(style, _)| *style != TextStyle::Part(TextKind::Send));
     }
-    for index in (0..words.len()).rev() {
-        if total(&words) <= room {
+    for index in (0..texts.len()).rev() {
+        if total(&texts) <= room {
             break;
         }
-        if let Some((TextStyle::Part(TextKind::Rule), text)) = words.get_mut(index)
+        if let Some((TextStyle::Part(TextKind::Rule), text)) = texts.get_mut(index)
             && let Some(end) = text.find(' ').filter(|_| has_events)
         {
             text.truncate(end);
         }
     }
-    words
+    texts
 }
 
-fn total(words: &[(TextStyle, String)]) -> usize {
-    let all: usize = words.iter().map(|(_, text)| width(text) + width(BETWEEN)).sum();
+fn total(texts: &[(TextStyle, String)]) -> usize {
+    let all: usize = texts.iter().map(|(_, text)| width(text) + width(BETWEEN)).sum();
     all.saturating_sub(width(BETWEEN))
 }
 
 /// Merges consecutive sends of the same message to several receivers, ignoring local effects in
 /// between.
-fn merge_sends(words: &[(TextStyle, String)]) -> Vec<(TextStyle, String)> {
-    let mut merged: Vec<(TextStyle, String)> = Vec::with_capacity(words.len());
-    for (ink, text) in words {
-        match split_receivers(*ink, text).and_then(|(kind, to)| Some((previous_send(&mut merged, *ink, kind)?, to))) {
+fn merge_sends(texts: &[(TextStyle, String)]) -> Vec<(TextStyle, String)> {
+    let mut merged: Vec<(TextStyle, String)> = Vec::with_capacity(texts.len());
+    for (style, text) in texts {
+        match split_receivers(*style, text).and_then(|(kind, to)| Some((previous_send(&mut merged, *style, kind)?, to)))
+        {
             Some((before, to)) => {
                 before.push(',');
                 before.push_str(to);
             }
-            None => merged.push((*ink, text.clone())),
+            None => merged.push((*style, text.clone())),
         }
     }
     merged
 }
 
 /// Returns the last text about the same message, if only control effects follow it.
-fn previous_send<'a>(merged: &'a mut [(TextStyle, String)], ink: TextStyle, kind: &str) -> Option<&'a mut String> {
-    for (last_ink, last) in merged.iter_mut().rev() {
-        if *last_ink == ink && split_receivers(ink, last).is_some_and(|(last_kind, _)| last_kind == kind) {
+fn previous_send<'a>(merged: &'a mut [(TextStyle, String)], style: TextStyle, kind: &str) -> Option<&'a mut String> {
+    for (last_style, last) in merged.iter_mut().rev() {
+        if *last_style == style && split_receivers(style, last).is_some_and(|(last_kind, _)| last_kind == kind) {
             return Some(last);
         }
-        if *last_ink != TextStyle::Part(TextKind::Control) {
+        if *last_style != TextStyle::Part(TextKind::Control) {
             return None;
         }
     }
@@ -71,8 +72,8 @@ fn previous_send<'a>(merged: &'a mut [(TextStyle, String)], ink: TextStyle, kind
 
 /// Splits the text of a send into message and receivers. A message may have any name; its receivers
 /// come last and are numbers.
-fn split_receivers(ink: TextStyle, text: &str) -> Option<(&str, &str)> {
-    let sent = match ink {
+fn split_receivers(style: TextStyle, text: &str) -> Option<(&str, &str)> {
+    let sent = match style {
         TextStyle::Part(TextKind::Send) => true,
         // The text of a local effect is arbitrary. A message whose name looks like one is not
         // merged.
@@ -97,9 +98,9 @@ mod tests {
     use quorate_journal::words::effect;
 
     fn merged(effects: &[ObservedEffect<'_, String>]) -> Vec<String> {
-        let words: Vec<_> =
-            effects.iter().filter_map(effect).map(|(sort, text)| (TextStyle::Part(sort), text)).collect();
-        merge_sends(&words).into_iter().map(|(_, text)| text).collect()
+        let texts: Vec<_> =
+            effects.iter().filter_map(effect).map(|(kind, text)| (TextStyle::Part(kind), text)).collect();
+        merge_sends(&texts).into_iter().map(|(_, text)| text).collect()
     }
 
     fn sent<'a>(to: usize, kind: &'a str, class: Class) -> ObservedEffect<'a, String> {

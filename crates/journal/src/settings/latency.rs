@@ -17,9 +17,9 @@ pub enum Latency {
     Fixed(Duration),
     /// `uniform:1ms..5ms`: uniformly distributed between two bounds.
     Uniform {
-        least: Duration,
-        /// The upper bound, never less than `least`.
-        most: Duration,
+        min: Duration,
+        /// The upper bound, never less than `min`.
+        max: Duration,
     },
     /// `long-tail:2ms`: half of the delays are shorter than the median; a few are much longer,
     /// without an upper bound.
@@ -34,7 +34,7 @@ impl Latency {
     /// there is no bound.
     pub const fn typical(&self) -> Duration {
         match *self {
-            Self::Fixed(length) | Self::Uniform { most: length, .. } | Self::LongTail { median: length } => length,
+            Self::Fixed(length) | Self::Uniform { max: length, .. } | Self::LongTail { median: length } => length,
         }
     }
 
@@ -42,7 +42,7 @@ impl Latency {
     /// there is none.
     pub const fn bound(&self) -> Option<Duration> {
         match *self {
-            Self::Fixed(length) | Self::Uniform { most: length, .. } => Some(length),
+            Self::Fixed(length) | Self::Uniform { max: length, .. } => Some(length),
             Self::LongTail { .. } => None,
         }
     }
@@ -73,11 +73,11 @@ impl FromStr for Latency {
 }
 
 fn read_uniform(text: &str, value: &str) -> Result<Latency, SettingError> {
-    let (least, most) = read_bounds(text, value, "uniform:1ms..5ms")?;
-    if least <= most {
-        Ok(Latency::Uniform { least, most })
+    let (min, max) = read_bounds(text, value, "uniform:1ms..5ms")?;
+    if min <= max {
+        Ok(Latency::Uniform { min, max })
     } else {
-        Err(SettingError::reversed(text, Latency::Uniform { least: most, most: least }.to_string()))
+        Err(SettingError::reversed(text, Latency::Uniform { min: max, max: min }.to_string()))
     }
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for Latency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&match *self {
             Self::Fixed(length) => format!("fixed:{}", Length(length)),
-            Self::Uniform { least, most } => format!("uniform:{}..{}", Length(least), Length(most)),
+            Self::Uniform { min, max } => format!("uniform:{}..{}", Length(min), Length(max)),
             Self::LongTail { median } => format!("long-tail:{}", Length(median)),
         })
     }
@@ -126,10 +126,10 @@ mod tests {
         let read = ["fixed:1ms", "uniform:1ms..5ms", "long-tail:2ms", "FIXED : 0ms", "uniform: 1ms .. 1ms"];
         let expected = [
             Latency::Fixed(ms(1)),
-            Latency::Uniform { least: ms(1), most: ms(5) },
+            Latency::Uniform { min: ms(1), max: ms(5) },
             Latency::LongTail { median: ms(2) },
             Latency::Fixed(ms(0)),
-            Latency::Uniform { least: ms(1), most: ms(1) },
+            Latency::Uniform { min: ms(1), max: ms(1) },
         ];
         assert_eq!(read.map(str::parse), expected.map(Ok));
     }

@@ -32,8 +32,7 @@ pub(super) fn chance() -> impl Strategy<Value = Chance> {
 pub(super) fn latency() -> impl Strategy<Value = Latency> {
     prop_oneof![
         duration().prop_map(Latency::Fixed),
-        (duration(), duration())
-            .prop_map(|(one, other)| Latency::Uniform { least: one.min(other), most: one.max(other) }),
+        (duration(), duration()).prop_map(|(one, other)| Latency::Uniform { min: one.min(other), max: one.max(other) }),
         duration().prop_map(|median| Latency::LongTail { median }),
     ]
 }

@@ -1,7 +1,7 @@
 //! The command-line options of comparisons, for all families.
 
 use super::sizes::{Sizes, sizes};
-use super::{Asked, CompareError, CompareTask, ComparedFamily};
+use super::{CompareError, CompareRequest, CompareTask, ComparedFamily};
 use crate::options::{Options, parse_whole};
 use crate::registry::{Family, find};
 use crate::{Election, Multicast, Mutex};
@@ -36,14 +36,18 @@ impl CompareOptions {
     /// Passes the requested comparison to the task.
     pub fn compare<T: CompareTask>(&self, task: T) -> Result<T::Output, CompareError> {
         match self.family.as_str() {
-            name if name == Family::Mutex.name() => self.of::<Mutex, T>(&self.mutex, task),
-            name if name == Family::Election.name() => self.of::<Election, T>(&self.election, task),
-            name if name == Family::Multicast.name() => self.of::<Multicast, T>(&self.multicast, task),
+            name if name == Family::Mutex.name() => self.compare_family::<Mutex, T>(&self.mutex, task),
+            name if name == Family::Election.name() => self.compare_family::<Election, T>(&self.election, task),
+            name if name == Family::Multicast.name() => self.compare_family::<Multicast, T>(&self.multicast, task),
             other => CompareError::refused(no_comparison(other)),
         }
     }
 
-    fn of<F: ComparedFamily, T: CompareTask>(&self, own: &F::CompareArgs, task: T) -> Result<T::Output, CompareError> {
+    fn compare_family<F: ComparedFamily, T: CompareTask>(
+        &self,
+        family_args: &F::CompareArgs,
+        task: T,
+    ) -> Result<T::Output, CompareError> {
         let groups: [(Family, &dyn Options); 3] =
             [(Family::Mutex, &self.mutex), (Family::Multicast, &self.multicast), (Family::Election, &self.election)];
         let mut others = groups.into_iter().filter(|(family, _)| *family != F::FAMILY);
@@ -55,7 +59,7 @@ impl CompareOptions {
         }
         reject_duplicates("--algorithms", &self.algorithms)?;
         let sizes = self.nodes.as_ref().map(|sizes| sizes.0.as_slice());
-        F::compare(&Asked { algorithms: &self.algorithms, sizes, seed: self.seed, own }, task)
+        F::compare(&CompareRequest { algorithms: &self.algorithms, sizes, seed: self.seed, family_args }, task)
     }
 }
 

@@ -86,8 +86,8 @@ impl RunFamily for Deadlock {
     /// A detector that starts after a delay gets that delay at the end of the run.
     fn limits(spec: &Spec<Self>) -> Limits {
         let defaults = spec.default_limits();
-        let look = plan(spec).patience.times(2);
-        Limits { settle: defaults.settle + look, patience: defaults.patience + look, ..defaults }
+        let check_time = plan(spec).patience.times(2);
+        Limits { settle: defaults.settle + check_time, patience: defaults.patience + check_time, ..defaults }
     }
 
     fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
@@ -233,7 +233,7 @@ pub(crate) fn asking(spec: &Spec<Deadlock>) -> Asking {
 fn demand(spec: &Spec<Deadlock>) -> Demand {
     let settings = &spec.settings;
     let (plan, typical) = (plan(spec), spec.typical());
-    let up_to = |most: Duration| Latency::Uniform { least: Duration::ZERO, most };
+    let up_to = |max: Duration| Latency::Uniform { min: Duration::ZERO, max };
     Demand {
         processes: plan.all_processes().collect(),
         resources: plan.resources().collect(),

@@ -28,8 +28,10 @@ impl PresentFamily for Deadlock {
     fn role_after(moment: &Moment<'_, Command, Event>, _before: &[Role]) -> Option<(NodeId, Role)> {
         match moment {
             Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => match event {
-                Event::Waits { who, .. } if !who.is_resource() => Some((*node, Role::Waiting)),
-                Event::Runs { who, .. } | Event::GaveUp { who, .. } if !who.is_resource() => Some((*node, Role::Idle)),
+                Event::Waits { agent, .. } if !agent.is_resource() => Some((*node, Role::Waiting)),
+                Event::Runs { agent, .. } | Event::GaveUp { agent, .. } if !agent.is_resource() => {
+                    Some((*node, Role::Idle))
+                }
                 Event::Victim { .. } => Some((*node, Role::Chosen)),
                 Event::Waits { .. }
                 | Event::Runs { .. }
@@ -97,6 +99,6 @@ impl PresentFamily for Deadlock {
     }
 
     fn is_progress(moment: &Moment<'_, Command, Event>) -> bool {
-        matches!(moment, Moment::Effect { effect: ObservedEffect::Emit(Event::Waits { who, .. }), .. } if !who.is_resource())
+        matches!(moment, Moment::Effect { effect: ObservedEffect::Emit(Event::Waits { agent, .. }), .. } if !agent.is_resource())
     }
 }

@@ -11,7 +11,7 @@ use quorate_journal::settings::Latency;
 pub(super) fn stress_specs(entry: &'static DeadlockEntry) -> Vec<Spec<Deadlock>> {
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };
-    let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
+    let wide = Latency::Uniform { min: Duration::from_micros(100), max: millis(50) };
     let defaults = Settings::default();
     let one_request = |nodes, processes, fan_out, share| {
         let settings = Settings { processes: Some(processes), fan_out, share, ..defaults.clone() };

@@ -54,7 +54,7 @@ fn is_late(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
     let bound = plan(spec).bounds.message;
     let exceeds = |latency: Latency| match latency {
         Latency::Fixed(length) => length > bound,
-        Latency::Uniform { most, .. } => most > bound,
+        Latency::Uniform { max, .. } => max > bound,
         Latency::LongTail { .. } => true,
     };
     let delays = |timed: &TimedFault| match &timed.fault {

@@ -3,8 +3,8 @@
 use super::Election;
 use super::survey::{MAX_EXHAUSTIVE, Spread, Start, Survey, SurveyResult};
 use crate::compare::{
-    Across, Asked, Axis, BAD, Chart, CompareError, CompareTask, ComparedFamily, Comparison, Dot, ExpectedCurve, GOOD,
-    Heading, Host, Legend, List, Page, Parts, Plot, SAME, Series, Table, UNKNOWN, distinct,
+    Across, Axis, BAD, Chart, CompareError, CompareRequest, CompareTask, ComparedFamily, Comparison, Dot,
+    ExpectedCurve, GOOD, Heading, Host, Legend, List, Page, Parts, Plot, SAME, Series, Table, UNKNOWN, distinct,
 };
 use crate::figures::{count, number};
 use crate::options::{Options, OptionsError, parse_whole};
@@ -33,33 +33,36 @@ impl Options for ElectionCompareArgs {
 }
 
 /// Default sizes of groups: some that are tried in all orders, and some that are sampled.
-const USUAL_SIZES: [usize; 5] = [4, 8, 16, 32, 64];
-const USUAL_STARTS: [Start; 2] = [Start::One, Start::All];
+const DEFAULT_SIZES: [usize; 5] = [4, 8, 16, 32, 64];
+const DEFAULT_STARTS: [Start; 2] = [Start::One, Start::All];
 /// The best and the worst case of bully after the crash of a leader.
 const BULLY_STARTS: [Start; 2] = [Start::Highest, Start::Lowest];
-const USUAL_SAMPLES: u64 = 200;
+const DEFAULT_SAMPLES: u64 = 200;
 
 impl ComparedFamily for Election {
     type CompareArgs = ElectionCompareArgs;
     const NOT_APPLICABLE: &'static str = "to comparisons of elections";
 
-    fn compare<T: CompareTask>(asked: &Asked<'_, Self::CompareArgs>, task: T) -> Result<T::Output, CompareError> {
-        let (sizes, seed, given) = (asked.sizes_or(&USUAL_SIZES), asked.seed, &asked.own.starters);
-        let samples = asked.own.samples.unwrap_or(USUAL_SAMPLES);
+    fn compare<T: CompareTask>(
+        request: &CompareRequest<'_, Self::CompareArgs>,
+        task: T,
+    ) -> Result<T::Output, CompareError> {
+        let (sizes, seed, given) = (request.sizes_or(&DEFAULT_SIZES), request.seed, &request.family_args.starters);
+        let samples = request.family_args.samples.unwrap_or(DEFAULT_SAMPLES);
         if samples < 2 {
             return CompareError::refused(format!(
                 "--samples must be at least 2; got {samples}. Use for example --samples 200."
             ));
         }
         let mut surveys = Vec::new();
-        for entry in asked.contenders::<Self>(|entry| entry.facts.splits != Splits::ByDesign)? {
-            let defaults = if entry.facts.shape == Shape::Bully { BULLY_STARTS } else { USUAL_STARTS };
+        for entry in request.contenders::<Self>(|entry| entry.facts.splits != Splits::ByDesign)? {
+            let defaults = if entry.facts.shape == Shape::Bully { BULLY_STARTS } else { DEFAULT_STARTS };
             let starts = if given.is_empty() { defaults.to_vec() } else { given.clone() };
             for nodes in sizes.iter().copied() {
                 surveys.extend(starts.iter().map(|start| Survey { entry, nodes, start: *start, samples, seed }));
             }
         }
-        if asked.own.samples.is_some() && surveys.iter().all(Survey::is_exhaustive) {
+        if request.family_args.samples.is_some() && surveys.iter().all(Survey::is_exhaustive) {
             let condition = "if all orders are tried: in rings of up to 8 nodes, and without a ring";
             return Err(OptionsError::no_effect("samples", condition).into());
         }

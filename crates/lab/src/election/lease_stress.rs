@@ -39,9 +39,9 @@ fn cases() -> [StressCase; 8] {
     let millis = Duration::from_millis;
     let defaults = StressCase {
         nodes: 5,
-        latency: Latency::Uniform { least: millis(1), most: millis(5) },
+        latency: Latency::Uniform { min: millis(1), max: millis(5) },
         bound: millis(5),
-        disk: Latency::Uniform { least: Duration::ZERO, most: millis(4) },
+        disk: Latency::Uniform { min: Duration::ZERO, max: millis(4) },
         // Short enough that faults outlast it.
         lease: millis(100),
         starters: Starters::All,

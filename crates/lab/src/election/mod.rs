@@ -353,7 +353,7 @@ fn reject_foreign_options(settings: &Settings, entry: &ElectionEntry) -> Result<
         ("master-lease", facts.leases, settings.lease == defaults.lease, lease),
         ("master-drift-bound", facts.leases, settings.drift_ppm == defaults.drift_ppm, lease),
     ];
-    let foreign = options.into_iter().find(|(_, is_own, is_usual, _)| !is_own && !is_usual);
+    let foreign = options.into_iter().find(|(_, is_own, is_default, _)| !is_own && !is_default);
     foreign.map_or(Ok(()), |(option, _, _, of)| {
         Err(ElectionError::ForeignOption { option, name: facts.profile.name, of }.into())
     })

@@ -9,9 +9,9 @@ use quorate_core::election::{DEFAULT_ID_BITS, MAX_ID_BITS, Overlay};
 /// all bits identify the region.
 pub fn overlay(spec: &Spec<Election>) -> Overlay {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
-    let (usual_bits, usual_reserved) = DEFAULT_ID_BITS;
-    let bits = id_bits.unwrap_or(usual_bits);
-    let overlay = Overlay::new(spec.nodes, spec.seed, bits, reserved_bits.unwrap_or(usual_reserved));
+    let (default_bits, default_reserved) = DEFAULT_ID_BITS;
+    let bits = id_bits.unwrap_or(default_bits);
+    let overlay = Overlay::new(spec.nodes, spec.seed, bits, reserved_bits.unwrap_or(default_reserved));
     match load_bound {
         Some(load) => bounded(spec, &overlay, *load).unwrap_or_else(|| overlay.with_reserved(bits)),
         None => overlay,

@@ -38,7 +38,7 @@ pub(super) fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Election>>
 /// An experiment with a failure detector that only observes heartbeats.
 fn with_heartbeats(entry: &'static ElectionEntry, detector: Detector) -> Spec<Election> {
     let settings = Settings { detector, crashes: 4, order: RingOrder::Random, ..Settings::default() };
-    let latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(50) };
+    let latency = Latency::Uniform { min: Duration::from_millis(1), max: Duration::from_millis(50) };
     Spec { nodes: 5, latency, settings, ..Spec::new(entry) }
 }
 
@@ -53,7 +53,7 @@ fn cases() -> [StressCase; 6] {
         busy: Duration::ZERO,
         crashes: 0,
     };
-    let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
+    let wide = Latency::Uniform { min: Duration::from_micros(100), max: millis(50) };
     [
         StressCase { nodes: 8, is_mixed: true, ..defaults.clone() },
         StressCase { nodes: 3, crashes: 3, ..defaults.clone() },
@@ -71,16 +71,14 @@ impl StressCase {
         let is_timed = entry.facts.model == Model::Synchronous || repair == Repair::Timeout;
         let latency = match latency {
             // An algorithm that relies on a bound gets a latency with a bound.
-            Latency::LongTail { median } if is_timed => {
-                Latency::Uniform { least: Duration::ZERO, most: median.times(10) }
-            }
+            Latency::LongTail { median } if is_timed => Latency::Uniform { min: Duration::ZERO, max: median.times(10) },
             latency => latency,
         };
         let ranks = entry.facts.shape != Shape::Votes || entry.facts.leases;
         let attribute = if is_mixed && ranks { Attribute::Random } else { Attribute::Id };
         let prefer = if ranks { prefer } else { Prefer::Highest };
         let order = if is_mixed && entry.facts.shape == Shape::Ring { RingOrder::Random } else { RingOrder::Numbers };
-        let processing = Latency::Uniform { least: Duration::ZERO, most: busy };
+        let processing = Latency::Uniform { min: Duration::ZERO, max: busy };
         let settings = Settings { starters, prefer, order, attribute, crashes, repair, ..Settings::default() };
         let defaults = Spec::new(entry);
         let processing = if busy == Duration::ZERO { defaults.processing } else { processing };

@@ -4,8 +4,8 @@
 use super::survey::{Found, Measured, Survey};
 use super::{Carrier, MediumArg, Multicast};
 use crate::compare::{
-    Across, Asked, Axis, BAD, Chart, CompareError, CompareTask, ComparedFamily, Comparison, Dot, ExpectedCurve,
-    Heading, Host, Legend, List, Page, Parts, Plot, SAME, Series, Table, distinct,
+    Across, Axis, BAD, Chart, CompareError, CompareRequest, CompareTask, ComparedFamily, Comparison, Dot,
+    ExpectedCurve, Heading, Host, Legend, List, Page, Parts, Plot, SAME, Series, Table, distinct,
 };
 use crate::figures::number;
 use crate::options::Options;
@@ -36,17 +36,20 @@ impl Options for MulticastCompareArgs {
     }
 }
 
-const USUAL_SIZES: [usize; 6] = [2, 4, 8, 16, 32, 64];
+const DEFAULT_SIZES: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
 impl ComparedFamily for Multicast {
     type CompareArgs = MulticastCompareArgs;
     const NOT_APPLICABLE: &'static str = "to comparisons of multicasts";
 
-    fn compare<T: CompareTask>(asked: &Asked<'_, Self::CompareArgs>, task: T) -> Result<T::Output, CompareError> {
-        let sizes = asked.sizes_or(&USUAL_SIZES);
-        let (relay, seed) = (asked.own.relay, asked.seed);
-        let medium = asked.own.medium.map_or(Carrier::Unicast, Carrier::from);
-        let delivery = if asked.own.uniform { Delivery::Uniform } else { Delivery::Prompt };
+    fn compare<T: CompareTask>(
+        request: &CompareRequest<'_, Self::CompareArgs>,
+        task: T,
+    ) -> Result<T::Output, CompareError> {
+        let sizes = request.sizes_or(&DEFAULT_SIZES);
+        let (relay, seed) = (request.family_args.relay, request.seed);
+        let medium = request.family_args.medium.map_or(Carrier::Unicast, Carrier::from);
+        let delivery = if request.family_args.uniform { Delivery::Uniform } else { Delivery::Prompt };
         let mut surveys = Vec::new();
         for entry in asked.contenders::<Self>(|_| true)? {
             let methods: &[Sequencing] = if entry.facts.sequences {

@@ -14,7 +14,7 @@ use quorate_journal::role::Role;
 use quorate_journal::settings::{Latency, Length};
 
 /// Latency of the example, wide enough that some messages overtake others.
-const EXAMPLE_LATENCY: Latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(9) };
+const EXAMPLE_LATENCY: Latency = Latency::Uniform { min: Duration::from_millis(1), max: Duration::from_millis(9) };
 /// With this seed, every algorithm that can hold messages back does so.
 const EXAMPLE_SEED: u64 = 6;
 

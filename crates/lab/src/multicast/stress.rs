@@ -37,7 +37,7 @@ const MILLIS: fn(u64) -> Duration = Duration::from_millis;
 fn base_case() -> StressCase {
     StressCase {
         nodes: 4,
-        latency: Latency::Uniform { least: MILLIS(1), most: MILLIS(5) },
+        latency: Latency::Uniform { min: MILLIS(1), max: MILLIS(5) },
         messages: 40,
         traffic: Pattern::Random,
         window: 8,
@@ -55,7 +55,7 @@ fn base_case() -> StressCase {
 /// The stress experiments of this algorithm in a fixed group.
 pub(super) fn stress_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multicast>> {
     let tail = Latency::LongTail { median: MILLIS(2) };
-    let wide = Latency::Uniform { least: Duration::from_micros(100), most: MILLIS(50) };
+    let wide = Latency::Uniform { min: Duration::from_micros(100), max: MILLIS(50) };
     let defaults = base_case();
     let all = [
         StressCase { nodes: 3, latency: tail, ..defaults },
@@ -117,7 +117,7 @@ impl StressCase {
             messages: self.messages,
             traffic: self.traffic,
             // Keeps senders busy for as long as faults occur.
-            interval: views.map(|_| Latency::Uniform { least: Duration::ZERO, most: MILLIS(60) }),
+            interval: views.map(|_| Latency::Uniform { min: Duration::ZERO, max: MILLIS(60) }),
             window: self.window,
             delivery: if self.uniform { Delivery::Uniform } else { Delivery::Prompt },
             sequencing: if self.via && entry.facts.sequences {

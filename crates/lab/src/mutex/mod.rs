@@ -304,18 +304,18 @@ fn demand(spec: &Spec<Mutex>) -> Demand {
         spec.settings.clone();
     let requesters: Vec<_> = if requesters.is_empty() { spec.group().iter().collect() } else { requesters };
     let requester_count = entries.min(requesters.len() as u64);
-    let usual_think = match workload {
+    let default_think = match workload {
         // Long enough for the last release to arrive everywhere.
         Pattern::Single | Pattern::All => Latency::Fixed(typical.times(10)),
         // About the capacity of the group, so that there is contention at times.
-        Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: typical.times(4 * requester_count) },
+        Pattern::Random => Latency::Uniform { min: Duration::ZERO, max: typical.times(4 * requester_count) },
     };
     Demand {
         pattern: workload,
         entries,
         requesters,
         hold: hold.unwrap_or(Latency::Fixed(typical)),
-        think: think.unwrap_or(usual_think),
+        think: think.unwrap_or(default_think),
         tries,
         readers,
         cancels,

@@ -29,8 +29,8 @@ pub(super) fn stress_specs(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
 fn cases() -> [StressCase; 6] {
     let millis = Duration::from_millis;
     let tail = Latency::LongTail { median: millis(2) };
-    let wide = Latency::Uniform { least: Duration::from_micros(100), most: millis(50) };
-    let hasty = Some(Latency::Uniform { least: Duration::ZERO, most: millis(3) });
+    let wide = Latency::Uniform { min: Duration::from_micros(100), max: millis(50) };
+    let hasty = Some(Latency::Uniform { min: Duration::ZERO, max: millis(3) });
     let base = StressCase {
         nodes: 3,
         latency: tail,
@@ -65,7 +65,7 @@ impl StressCase {
         let latency = match (entry.facts.model, self.latency) {
             // An algorithm that relies on a bound gets a latency with a bound.
             (Model::Synchronous, Latency::LongTail { median }) => {
-                Latency::Uniform { least: Duration::ZERO, most: median.times(10) }
+                Latency::Uniform { min: Duration::ZERO, max: median.times(10) }
             }
             (Model::Synchronous | Model::Asynchronous, latency) => latency,
         };

@@ -35,7 +35,7 @@ fn all() -> [ViewFaults; 6] {
     let tail = Latency::LongTail { median: millis(2) };
     let defaults = ViewFaults {
         nodes: 5,
-        latency: Latency::Uniform { least: millis(1), most: millis(5) },
+        latency: Latency::Uniform { min: millis(1), max: millis(5) },
         entries: 40,
         hold: millis(10),
         faults: "crash=2,pause=2,cut=2,deaf=1,drift=2",
@@ -64,9 +64,9 @@ impl ViewFaults {
         let settings = Settings {
             entries: self.entries,
             workload: Pattern::Random,
-            hold: Some(Latency::Uniform { least: Duration::from_millis(1), most: self.hold }),
+            hold: Some(Latency::Uniform { min: Duration::from_millis(1), max: self.hold }),
             // Keeps clients busy for as long as faults occur.
-            think: Some(Latency::Uniform { least: Duration::ZERO, most: views.terms().lease }),
+            think: Some(Latency::Uniform { min: Duration::ZERO, max: views.terms().lease }),
             tries: percent(self.tries),
             cancels: percent(self.cancels),
             readers: percent(if entry.facts.shares { 50 } else { 0 }),

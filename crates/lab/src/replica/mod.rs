@@ -272,7 +272,7 @@ impl RunFamily for Replica {
 
     /// Long enough that a crash can lose writes that are not on the disk yet.
     fn default_disk() -> Latency {
-        Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(10) }
+        Latency::Uniform { min: Duration::ZERO, max: Duration::from_millis(10) }
     }
 
     /// Chaos in small and large groups, with membership changes, slow disks, reordering links, and
@@ -286,7 +286,7 @@ impl RunFamily for Replica {
         };
         let mut changing = group(5, Reads::Quorum);
         (changing.settings.founders, changing.settings.changes) = (Some(3), 4);
-        let slow_disks = Latency::Uniform { least: Duration::ZERO, most: millis(40) };
+        let slow_disks = Latency::Uniform { min: Duration::ZERO, max: millis(40) };
         let mut reordered = group(3, Reads::Quorum);
         (reordered.latency, reordered.disk) = (Latency::LongTail { median: millis(5) }, Latency::Fixed(Duration::ZERO));
         reordered.settings.operations = 20;

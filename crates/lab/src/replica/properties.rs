@@ -357,7 +357,7 @@ impl Properties {
     }
 
     fn contradiction(&self, explanation: &linear::Explanation) -> Violation {
-        let (time, line) = self.answers.get(&explanation.misfit).copied().unwrap_or((self.end, self.lines));
+        let (time, line) = self.answers.get(&explanation.unexplained).copied().unwrap_or((self.end, self.lines));
         let asked = |id: &OperationId| self.asked.values().find(|asked| asked.id == *id);
         let since = explanation.conflict.iter().filter_map(asked).map(|asked| asked.since).min();
         let text = explanation.to_string().trim_end().to_owned();

@@ -40,7 +40,7 @@ impl<F: FamilyLab> Search<'_, F> {
     /// run.
     fn settles(&mut self, candidate: &Spec<F>) -> bool {
         let millis = Duration::from_millis;
-        let latency = Latency::Uniform { least: millis(1), most: millis(5) };
+        let latency = Latency::Uniform { min: millis(1), max: millis(5) };
         let Some(script) = &candidate.script else { return false };
         // Dense, sparse and delayed commands lead to different interleavings.
         let wide = compressed(script, millis(20));

@@ -18,7 +18,7 @@ fn millis(count: u64) -> Duration {
 fn latencies() -> [Latency; 3] {
     [
         Latency::Fixed(millis(1)),
-        Latency::Uniform { least: millis(1), most: millis(5) },
+        Latency::Uniform { min: millis(1), max: millis(5) },
         Latency::LongTail { median: millis(2) },
     ]
 }

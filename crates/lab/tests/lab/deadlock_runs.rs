@@ -15,12 +15,12 @@ fn resource(site: usize) -> Agent {
     Agent::resource(NodeId::from_index(site), 0)
 }
 
-fn waits(who: Agent, wait_id: u64, on: &[Agent]) -> Event {
-    Event::Waits { who, wait_id: WaitId(wait_id), need: Need::All(on.to_vec()) }
+fn waits(agent: Agent, wait_id: u64, on: &[Agent]) -> Event {
+    Event::Waits { agent, wait_id: WaitId(wait_id), need: Need::All(on.to_vec()) }
 }
 
-fn releases(who: Agent, to: Agent, wait_id: u64) -> Event {
-    Event::Answers { who, to, wait_id: WaitId(wait_id) }
+fn releases(agent: Agent, to: Agent, wait_id: u64) -> Event {
+    Event::Answers { agent, to, wait_id: WaitId(wait_id) }
 }
 
 fn truth_of(events: &[Event]) -> ActualWaits {
@@ -30,8 +30,8 @@ fn truth_of(events: &[Event]) -> ActualWaits {
 }
 
 fn cycle(members: &[(Agent, u64)]) -> Report {
-    let wait = |(who, wait_id): &(Agent, u64)| Wait {
-        who: *who,
+    let wait = |(agent, wait_id): &(Agent, u64)| Wait {
+        agent: *agent,
         wait_id: WaitId(*wait_id),
         need: Need::All(Vec::new()),
         abort_cost: AbortCost::default(),
@@ -68,7 +68,7 @@ fn a_wait_ends_with_the_release_and_not_with_its_receipt() {
 #[test]
 fn releasing_an_earlier_wait_does_not_release_a_later_one() {
     let (a, b) = (process(0), process(1));
-    let gave_up = Event::GaveUp { who: a, wait_id: WaitId(1) };
+    let gave_up = Event::GaveUp { agent: a, wait_id: WaitId(1) };
     let truth = truth_of(&[waits(a, 1, &[b]), gave_up, waits(a, 2, &[b]), releases(b, a, 1), waits(b, 1, &[a])]);
     assert_eq!(truth.deadlocked_agents().len(), 2);
 }
@@ -76,14 +76,14 @@ fn releasing_an_earlier_wait_does_not_release_a_later_one() {
 #[test]
 fn a_resource_granted_to_a_process_that_gave_up_does_not_wait() {
     let (a, r) = (process(0), resource(1));
-    let gave_up = Event::GaveUp { who: a, wait_id: WaitId(1) };
+    let gave_up = Event::GaveUp { agent: a, wait_id: WaitId(1) };
     let before = [waits(a, 1, &[r]), releases(r, a, 1), waits(r, 1, &[a])];
     assert!(truth_of(&before).waits(r));
     let crossed = [before.to_vec(), vec![gave_up.clone()]].concat();
     assert!(!truth_of(&crossed).waits(r), "the process returns the grant");
     let late = [waits(a, 1, &[r]), gave_up.clone(), releases(r, a, 1), waits(r, 1, &[a])];
     assert!(!truth_of(&late).waits(r));
-    let received = Event::Asked { who: a, by: r, wait_id: WaitId(1) };
+    let received = Event::Asked { agent: a, by: r, wait_id: WaitId(1) };
     let has = [before.to_vec(), vec![received, gave_up]].concat();
     assert!(truth_of(&has).waits(r), "a received grant is kept until it is released");
 }
@@ -117,8 +117,8 @@ fn phantoms_and_missed_deadlocks_are_detected() {
     let phantom = [waits(a, 1, &[b]), releases(b, a, 1), waits(b, 1, &[a]), Event::Deadlock(report.clone())];
     assert!(!holds(&verdicts_on(false, &phantom), "no-phantom"));
     // The deadlock existed when the first victim was chosen, and no longer when the second was.
-    let victim = |who| Event::Victim { who, report: Report { victim: Some(who), ..report.clone() } };
-    let gave_up = Event::GaveUp { who: a, wait_id: WaitId(1) };
+    let victim = |agent| Event::Victim { agent, report: Report { victim: Some(agent), ..report.clone() } };
+    let gave_up = Event::GaveUp { agent: a, wait_id: WaitId(1) };
     let once = [waits(a, 1, &[b]), waits(b, 1, &[a]), victim(a), gave_up.clone()];
     assert!(holds(&verdicts_on(true, &once), "no-phantom") && holds(&verdicts_on(true, &once), "all-found"));
     let twice = [waits(a, 1, &[b]), waits(b, 1, &[a]), victim(a), victim(b), gave_up];
@@ -128,7 +128,7 @@ fn phantoms_and_missed_deadlocks_are_detected() {
 #[test]
 fn a_cycle_through_an_or_wait_is_a_phantom() {
     let (a, b, c) = (process(0), process(1), process(2));
-    let any = Event::Waits { who: a, wait_id: WaitId(1), need: Need::Any(vec![b, c]) };
+    let any = Event::Waits { agent: a, wait_id: WaitId(1), need: Need::Any(vec![b, c]) };
     let truth = truth_of(&[any, waits(b, 1, &[a])]);
     assert_eq!(truth.deadlocked_agents().len(), 0, "c runs");
     assert!(truth.objection(&cycle(&[(a, 1), (b, 1)])).is_some());
@@ -157,7 +157,7 @@ fn more_than_one_message_per_wait_is_detected() {
         };
         see(ObservedEffect::Emit(&waits(a, 1, &[b])));
         for number in 1..=messages {
-            let probe = Probe { look: 1, way: cycle(&[(a, 1), (b, 1)]).waits[..1].to_vec() };
+            let probe = Probe { check: 1, path: cycle(&[(a, 1), (b, 1)]).waits[..1].to_vec() };
             let message = edge_chasing::Message::Probe(probe);
             let sent = Sent::new(MessageId { sender: node, number }, &message, false);
             see(ObservedEffect::Send { to: NodeId::from_index(1), sent });

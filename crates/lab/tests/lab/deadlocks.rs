@@ -151,20 +151,20 @@ fn an_invalid_script_is_refused() {
 
 #[test]
 fn invalid_settings_are_refused() {
-    let usual = Settings::default;
+    let defaults = Settings::default;
     let cases = [
-        ("deadlock-and", Settings { asking: Some(Asking::Any), ..usual() }),
-        ("deadlock-or", Settings { asking: Some(Asking::Mixed), ..usual() }),
-        ("deadlock-or", Settings { resources: 2, taking: Taking::AtOnce, ..usual() }),
-        ("deadlock-and", Settings { taking: Taking::InOrder, ..usual() }),
-        ("deadlock-and", Settings { processes: Some(0), ..usual() }),
-        ("deadlock-and", Settings { processes: Some(9), resources: 2, ..usual() }),
-        ("deadlock-and", Settings { fan_out: 0, ..usual() }),
-        ("deadlock-and", Settings { share: 101, ..usual() }),
-        ("deadlock-and", Settings { priorities: vec![1], ..usual() }),
-        ("deadlock-and", Settings { priorities: vec![1; 4], victim: Some(Policy::LowestPriority), ..usual() }),
-        ("deadlock-central", Settings { resources: 2, asking: Some(Asking::All), ..usual() }),
-        ("deadlock-central", Settings { patience: Some("1ms".parse().unwrap()), ..usual() }),
+        ("deadlock-and", Settings { asking: Some(Asking::Any), ..defaults() }),
+        ("deadlock-or", Settings { asking: Some(Asking::Mixed), ..defaults() }),
+        ("deadlock-or", Settings { resources: 2, taking: Taking::AtOnce, ..defaults() }),
+        ("deadlock-and", Settings { taking: Taking::InOrder, ..defaults() }),
+        ("deadlock-and", Settings { processes: Some(0), ..defaults() }),
+        ("deadlock-and", Settings { processes: Some(9), resources: 2, ..defaults() }),
+        ("deadlock-and", Settings { fan_out: 0, ..defaults() }),
+        ("deadlock-and", Settings { share: 101, ..defaults() }),
+        ("deadlock-and", Settings { priorities: vec![1], ..defaults() }),
+        ("deadlock-and", Settings { priorities: vec![1; 4], victim: Some(Policy::LowestPriority), ..defaults() }),
+        ("deadlock-central", Settings { resources: 2, asking: Some(Asking::All), ..defaults() }),
+        ("deadlock-central", Settings { patience: Some("1ms".parse().unwrap()), ..defaults() }),
     ];
     for (name, settings) in cases {
         let error = experiment::run(&spec(name, 3, settings.clone())).map(drop);

@@ -78,7 +78,7 @@ fn missed_multicasts_are_recovered(seeds: u64) {
                 let faults = [format!("cut {dies}>{misses} at 2ms for 60ms"), format!("crash {dies} at 40ms")];
                 let settings = Settings {
                     messages: 30,
-                    interval: Some(Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(8) }),
+                    interval: Some(Latency::Uniform { min: Duration::ZERO, max: Duration::from_millis(8) }),
                     delivery,
                     views: Some(ViewSettings::default()),
                     ..Settings::default()

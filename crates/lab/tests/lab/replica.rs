@@ -170,11 +170,11 @@ fn invalid_settings_are_refused() {
         let spec: Spec<Replica> = Spec { settings, ..Spec::named("replica").unwrap() };
         spec.validate().err().map(|error| error.to_string()).unwrap_or_default()
     };
-    let usual = Settings::default;
-    assert!(refused(Settings { founders: Some(4), ..usual() }).contains("--founders"));
-    assert!(refused(Settings { founders: Some(0), ..usual() }).contains("--founders"));
-    assert!(refused(Settings { tick: Length(Duration::ZERO), ..usual() }).contains("--tick"));
-    assert!(refused(Settings { keys: 0, ..usual() }).contains("--keys"));
-    assert!(refused(Settings { clients: 1 << 40, ..usual() }).contains("too much"));
-    assert_eq!(refused(usual()), "");
+    let defaults = Settings::default;
+    assert!(refused(Settings { founders: Some(4), ..defaults() }).contains("--founders"));
+    assert!(refused(Settings { founders: Some(0), ..defaults() }).contains("--founders"));
+    assert!(refused(Settings { tick: Length(Duration::ZERO), ..defaults() }).contains("--tick"));
+    assert!(refused(Settings { keys: 0, ..defaults() }).contains("--keys"));
+    assert!(refused(Settings { clients: 1 << 40, ..defaults() }).contains("too much"));
+    assert_eq!(refused(defaults()), "");
 }

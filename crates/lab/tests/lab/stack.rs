@@ -16,7 +16,7 @@ const ROUNDS: usize = 6;
 
 fn setup(seed: u64) -> Setup {
     let chance = |text: &str| text.parse().unwrap_or_else(|error| panic!("{error}"));
-    let latency = Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(5) };
+    let latency = Latency::Uniform { min: Duration::from_millis(1), max: Duration::from_millis(5) };
     let wire = Wire { latency, loss: chance("0.1"), duplicate: chance("0.1"), fifo: false };
     let nothing = Latency::Fixed(Duration::ZERO);
     Setup { nodes: NODES, seed, wire, processing: nothing, sync: nothing }

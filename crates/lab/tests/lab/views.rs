@@ -74,7 +74,7 @@ fn paused_holder(keeper: MembershipService, faults: &[&str]) -> Spec<Mutex> {
     let settings = Settings {
         entries: 40,
         hold: Some(Latency::Fixed(millis(150))),
-        think: Some(Latency::Uniform { least: millis(0), most: millis(100) }),
+        think: Some(Latency::Uniform { min: millis(0), max: millis(100) }),
         views: Some(views),
         ..Settings::default()
     };
@@ -187,8 +187,8 @@ fn members_that_replicate_their_membership_survive_faults_too() {
         let views = ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() };
         let settings = Settings {
             entries: 30,
-            hold: Some(Latency::Uniform { least: Duration::from_millis(1), most: Duration::from_millis(400) }),
-            think: Some(Latency::Uniform { least: Duration::ZERO, most: Duration::from_secs(2) }),
+            hold: Some(Latency::Uniform { min: Duration::from_millis(1), max: Duration::from_millis(400) }),
+            think: Some(Latency::Uniform { min: Duration::ZERO, max: Duration::from_secs(2) }),
             views: Some(views),
             ..Settings::default()
         };
@@ -219,7 +219,7 @@ fn a_late_crash_notice_does_not_remove_a_later_incarnation() {
 fn replicas(algorithm: &str, fault: &str) -> Spec<Mutex> {
     let settings = Settings {
         entries: 60,
-        think: Some(Latency::Uniform { least: Duration::ZERO, most: Duration::from_millis(600) }),
+        think: Some(Latency::Uniform { min: Duration::ZERO, max: Duration::from_millis(600) }),
         views: Some(ViewSettings { membership: MembershipService::Replica, ..ViewSettings::default() }),
         ..Settings::default()
     };

@@ -16,31 +16,33 @@ fn nodes(numbers: &[u32]) -> Vec<NodeId> {
     numbers.iter().map(|number| NodeId::new(*number).unwrap()).collect()
 }
 
-fn content(place: &Path) -> BTreeMap<String, String> {
-    let entries = fs::read_dir(place).unwrap().map(|entry| entry.unwrap());
+/// Returns the names and contents of all files in a directory.
+fn files_in(directory: &Path) -> BTreeMap<String, String> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
     let name = |entry: &fs::DirEntry| entry.file_name().into_string().unwrap();
     entries.map(|entry| (name(&entry), fs::read_to_string(entry.path()).unwrap())).collect()
 }
 
 #[test]
-fn a_folder_has_the_ca_and_two_files_a_node_and_nothing_else() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = Folder::new(place.path().join("deep/certs"));
+fn a_folder_has_the_ca_and_two_files_per_node_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::new(directory.path().join("deep/certs"));
     let made = folder.make(&group("demo"), &nodes(&[1, 20]), Days::default()).unwrap();
     assert_eq!(made.authority, AuthorityFrom::New);
     assert!(made.authority_until.unwrap() > made.until);
-    let names: Vec<_> = content(folder.path()).into_keys().collect();
-    assert_eq!(names, ["ca.key", "ca.pem", "node-1.key", "node-1.pem", "node-20.key", "node-20.pem"]);
-    let made: Vec<_> = made.files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
-    assert_eq!(made, ["ca.key", "ca.pem", "node-1.key", "node-1.pem", "node-20.key", "node-20.pem"]);
+    let expected = ["ca.key", "ca.pem", "node-1.key", "node-1.pem", "node-20.key", "node-20.pem"];
+    let present: Vec<_> = files_in(folder.path()).into_keys().collect();
+    assert_eq!(present, expected);
+    let reported: Vec<_> = made.files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(reported, expected);
 }
 
 #[cfg(unix)]
 #[test]
 fn only_the_owner_can_read_keys() {
     use std::os::unix::fs::PermissionsExt;
-    let place = tempfile::tempdir().unwrap();
-    let folder = Folder::new(place.path().join("certs"));
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::new(directory.path().join("certs"));
     folder.make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(folder.path()), 0o700);
@@ -49,94 +51,95 @@ fn only_the_owner_can_read_keys() {
 
 #[test]
 fn a_later_node_is_signed_by_the_same_ca() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = Folder::new(place.path());
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::new(directory.path());
     folder.make(&group("demo"), &nodes(&[1, 2]), Days::default()).unwrap();
-    let before = content(place.path());
+    let before = files_in(directory.path());
     let made = folder.make(&group("demo"), &nodes(&[3]), Days::new(7).unwrap()).unwrap();
     assert_eq!((made.authority, made.files.len()), (AuthorityFrom::Folder, 2));
-    let after = content(place.path());
+    let after = files_in(directory.path());
     assert!(before.iter().all(|(name, text)| after.get(name) == Some(text)));
     for node in nodes(&[1, 2, 3]) {
-        Identity::load(place.path(), node, &group("demo")).unwrap();
+        Identity::load(directory.path(), node, &group("demo")).unwrap();
     }
 }
 
 #[test]
 fn existing_files_are_not_overwritten_and_no_others_are_made() {
     for name in ["node-2.pem", "node-2.key"] {
-        let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join(name), "precious").unwrap();
-        let error = Folder::new(place.path()).make(&group("demo"), &nodes(&[1, 2]), Days::default()).unwrap_err();
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(name), "precious").unwrap();
+        let error = Folder::new(directory.path()).make(&group("demo"), &nodes(&[1, 2]), Days::default()).unwrap_err();
         assert!(matches!(&error, FolderError::Exists(file) if file.ends_with(name)), "{error}");
-        assert_eq!(content(place.path()), BTreeMap::from([(name.to_owned(), "precious".to_owned())]));
+        assert_eq!(files_in(directory.path()), BTreeMap::from([(name.to_owned(), "precious".to_owned())]));
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn a_dangling_symbolic_link_counts_as_an_existing_file() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let outside = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(outside.path().join("trap"), place.path().join("node-1.key")).unwrap();
-    let error = Folder::new(place.path()).make(&group("demo"), &nodes(&[1]), Days::default()).unwrap_err();
+    std::os::unix::fs::symlink(outside.path().join("target"), directory.path().join("node-1.key")).unwrap();
+    let error = Folder::new(directory.path()).make(&group("demo"), &nodes(&[1]), Days::default()).unwrap_err();
     assert!(matches!(error, FolderError::Exists(_)), "{error}");
-    assert!(!outside.path().join("trap").exists());
+    assert!(!outside.path().join("target").exists());
 }
 
 #[test]
-fn concurrent_makers_leave_one_complete_set() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = Folder::new(place.path());
+fn concurrent_calls_leave_one_complete_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::new(directory.path());
     let make = || folder.make(&group("demo"), &nodes(&[1, 2, 3]), Days::default());
     let results: Vec<_> = std::thread::scope(|scope| {
-        let makers: Vec<_> = (0..4).map(|_| scope.spawn(make)).collect();
-        makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(make)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
-    assert_eq!(content(place.path()).len(), 8);
+    assert_eq!(files_in(directory.path()).len(), 8);
     for node in nodes(&[1, 2, 3]) {
-        Identity::load(place.path(), node, &group("demo")).unwrap();
+        Identity::load(directory.path(), node, &group("demo")).unwrap();
     }
 }
 
 #[test]
 fn a_ca_of_another_group_is_refused() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = Folder::new(place.path());
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::new(directory.path());
     folder.make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
-    let before = content(place.path());
+    let before = files_in(directory.path());
     let error = folder.make(&group("other"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
     assert!(error.contains("the CA belongs to group demo and cannot sign for group other"), "{error}");
     let error = folder.make(&group("demo-2"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
     assert!(error.contains("the CA belongs to group demo and cannot sign for group demo-2"), "{error}");
-    assert_eq!(content(place.path()), before);
+    assert_eq!(files_in(directory.path()), before);
 }
 
 #[test]
 fn an_incomplete_or_mismatched_ca_is_refused() {
-    let [place, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    for place in [&place, &other] {
-        Folder::new(place.path()).make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
+    let [directory, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    for directory in [&directory, &other] {
+        Folder::new(directory.path()).make(&group("demo"), &nodes(&[1]), Days::default()).unwrap();
     }
-    let make =
-        || Folder::new(place.path()).make(&group("demo"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
-    fs::copy(other.path().join("ca.key"), place.path().join("ca.key")).unwrap();
-    assert!(make().contains("the CA's key does not belong to its certificate"), "{}", make());
-    fs::write(place.path().join("ca.key"), "nonsense").unwrap();
-    assert!(make().contains("cannot parse the CA's key"), "{}", make());
-    fs::remove_file(place.path().join("ca.key")).unwrap();
-    assert!(make().contains("a CA needs both files"), "{}", make());
-    assert!(!place.path().join("node-2.pem").exists());
+    let error =
+        || Folder::new(directory.path()).make(&group("demo"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
+    fs::copy(other.path().join("ca.key"), directory.path().join("ca.key")).unwrap();
+    assert!(error().contains("the CA's key does not belong to its certificate"), "{}", error());
+    fs::write(directory.path().join("ca.key"), "nonsense").unwrap();
+    assert!(error().contains("cannot parse the CA's key"), "{}", error());
+    fs::remove_file(directory.path().join("ca.key")).unwrap();
+    assert!(error().contains("a CA needs both files"), "{}", error());
+    assert!(!directory.path().join("node-2.pem").exists());
 }
 
 #[test]
 fn a_ca_that_quorate_did_not_make_is_refused() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(["example.org".to_owned()]).unwrap();
-    fs::write(place.path().join("ca.pem"), made.cert.pem()).unwrap();
-    fs::write(place.path().join("ca.key"), made.signing_key.serialize_pem()).unwrap();
-    let error = Folder::new(place.path()).make(&group("demo"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
+    fs::write(directory.path().join("ca.pem"), made.cert.pem()).unwrap();
+    fs::write(directory.path().join("ca.key"), made.signing_key.serialize_pem()).unwrap();
+    let error =
+        Folder::new(directory.path()).make(&group("demo"), &nodes(&[2]), Days::default()).unwrap_err().to_string();
     assert!(error.contains("was not made by 'quorate certs'"), "{error}");
 }
 
@@ -149,15 +152,15 @@ fn no_certificate_outlives_its_ca() {
     let sign = |days| old.sign(nodes(&[1])[0], Validity::of_node(now, Days::new(days).unwrap()));
     assert!(matches!(sign(365), Err(SigningError::OutlivesAuthority { left: 100..200 })));
     assert!(sign(100).is_ok());
-    // The end of its validity survives a round trip through the files.
+    // The end of the CA's validity survives a round trip through its files.
     let read = Authority::read(old.certificate(), &old.key(), &group("demo")).unwrap();
     assert!(read.sign(nodes(&[1])[0], Validity::of_node(now, Days::default())).is_err());
 }
 
 #[test]
 fn no_nodes_and_too_many_nodes_are_refused() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = Folder::new(place.path().join("certs"));
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::new(directory.path().join("certs"));
     let make = |numbers: &[u32]| folder.make(&group("demo"), &nodes(numbers), Days::default());
     assert!(matches!(make(&[]), Err(FolderError::NoNodes)));
     assert!(matches!(make(&(1..=1_001).collect::<Vec<_>>()), Err(FolderError::TooManyNodes(1_001))));
@@ -166,10 +169,10 @@ fn no_nodes_and_too_many_nodes_are_refused() {
 
 #[test]
 fn the_longest_names_fit() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let long = group(&"x".repeat(63));
     let last = nodes(&[u32::MAX]);
-    Folder::new(place.path()).make(&long, &last, Days::default()).unwrap();
-    let identity = Identity::load(place.path(), last[0], &long).unwrap();
+    Folder::new(directory.path()).make(&long, &last, Days::default()).unwrap();
+    let identity = Identity::load(directory.path(), last[0], &long).unwrap();
     assert!(identity.server_name(last[0]).is_ok());
 }

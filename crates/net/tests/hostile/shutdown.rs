@@ -63,14 +63,14 @@ async fn batches_may_be_longer_than_messages() {
 
 #[test]
 fn inconsistent_limits_are_rejected() {
-    let usual = quorate_net::Limits::default();
-    assert_eq!(usual.check(), Ok(()));
+    let defaults = quorate_net::Limits::default();
+    assert_eq!(defaults.check(), Ok(()));
     for wrong in [
-        quorate_net::Limits { message_bytes: usize::MAX, ..usual },
-        quorate_net::Limits { min_backoff: Duration::ZERO, ..usual },
-        quorate_net::Limits { min_backoff: usual.max_backoff * 2, ..usual },
-        quorate_net::Limits { idle_timeout: usual.keepalive_interval, ..usual },
-        quorate_net::Limits { keepalive_interval: Duration::ZERO, ..usual },
+        quorate_net::Limits { message_bytes: usize::MAX, ..defaults },
+        quorate_net::Limits { min_backoff: Duration::ZERO, ..defaults },
+        quorate_net::Limits { min_backoff: defaults.max_backoff * 2, ..defaults },
+        quorate_net::Limits { idle_timeout: defaults.keepalive_interval, ..defaults },
+        quorate_net::Limits { keepalive_interval: Duration::ZERO, ..defaults },
     ] {
         assert!(wrong.check().is_err_and(|sentence| sentence.ends_with('.')), "{wrong:?}");
     }

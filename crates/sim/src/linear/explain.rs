@@ -1,10 +1,10 @@
-//! Explains why a history is not linearizable: the first answer that no order explains, and a few
-//! answers that contradict it.
+//! Explains why a history is not linearizable: the first answer that no order of the operations
+//! explains, and a few answers that contradict it.
 //!
-//! Every prefix of a linearizable history is linearizable, so one answer is the first that no order
-//! explains. An unknown answer rules out no order. So the search for a contradiction considers more
-//! and more answers until no order explains them. Then it drops every answer without which the
-//! others still contradict each other; the rest is the contradiction.
+//! Every prefix of a linearizable history is linearizable, so there is a first answer that no order
+//! explains. The search for a contradiction treats most answers as unknown, which rules out no
+//! order, and considers more and more answers until no order explains them. Then it drops every
+//! answer without which the others still contradict each other.
 
 use super::Object;
 use super::history::{OperationId, OrderedTime, Record};
@@ -14,14 +14,15 @@ use super::verdict::Explanation;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Maximum number of operations shown of the order before the misfit, and of the contradiction.
+/// Maximum number of operations shown, both of the order before the unexplained answer and of the
+/// contradiction.
 const MAX_SHOWN: usize = 12;
 
 /// The result of a search that found no order for all answers.
 pub(super) struct Progress {
-    /// How many of the first answers an order explains.
+    /// Number of answers, from the first on, that `order` explains.
     pub(super) explained: usize,
-    /// An order that explains them.
+    /// The order of operations that explains them.
     pub(super) order: Vec<usize>,
     /// Whether no order explains all answers; otherwise the search ran out of steps.
     pub(super) is_certain: bool,
@@ -30,8 +31,8 @@ pub(super) struct Progress {
 /// Explains why a history is not linearizable.
 ///
 /// If the search ran out of steps, returns an explanation only if the first unexplained answer
-/// contradicts a few others; otherwise returns `None`. The steps limit the cost of the explanation.
-/// With few steps it is longer, but still correct.
+/// contradicts a few others; otherwise returns `None`. `steps` limits the cost of the explanation:
+/// with few steps it is longer, but still correct.
 pub(super) fn explain<O: Object>(
     records: &[Record<O>],
     chosen: &[usize],
@@ -52,15 +53,16 @@ pub(super) fn explain<O: Object>(
         return None;
     }
     let contradiction = contradiction.unwrap_or_else(|| answered[..=first_unexplained].iter().copied().collect());
-    let (instant, misfit) = answered[first_unexplained];
-    let early = invoked_before(records, chosen, instant);
-    let before = if first_unexplained == explained { order } else { explainer.order(&early, |when| when < instant) };
-    let conflict = explainer.minimize(&early, contradiction);
+    let (instant, unexplained) = answered[first_unexplained];
+    let candidates = invoked_before(records, chosen, instant);
+    let before =
+        if first_unexplained == explained { order } else { explainer.order(&candidates, |when| when < instant) };
+    let conflict = explainer.minimize(&candidates, contradiction);
     let text =
-        Report { records, object, misfit, is_first: first_unexplained == 0, before: &before, conflict: &conflict }
+        Report { records, object, unexplained, is_first: first_unexplained == 0, before: &before, conflict: &conflict }
             .write();
     let ids = |records: Vec<usize>| records.into_iter().map(OperationId).collect();
-    Some(Explanation { misfit: OperationId(misfit), before: ids(before), conflict: ids(conflict), text })
+    Some(Explanation { unexplained: OperationId(unexplained), before: ids(before), conflict: ids(conflict), text })
 }
 
 /// Records by the time of their answers.
@@ -80,23 +82,28 @@ struct Explainer<'h, O: Object> {
 }
 
 impl<O: Object> Explainer<'_, O> {
-    fn search(&mut self, chosen: &[usize], counts: impl Fn(OrderedTime) -> bool) -> Outcome {
-        let problem = Problem::new(self.records, chosen, |record| record.answered_at().is_some_and(&counts));
+    /// Searches for an order of the chosen records. Answers at other times than those for which
+    /// `is_considered` returns true are treated as unknown.
+    fn search(&mut self, chosen: &[usize], is_considered: impl Fn(OrderedTime) -> bool) -> Outcome {
+        let problem = Problem::new(self.records, chosen, |record| record.answered_at().is_some_and(&is_considered));
         let mut reserved = self.budget.reserve(self.max_search_steps);
         let outcome = search(&problem, self.object, &mut reserved);
         self.budget.give_back(reserved);
         outcome
     }
 
-    fn order(&mut self, chosen: &[usize], counts: impl Fn(OrderedTime) -> bool) -> Vec<usize> {
-        match self.search(chosen, counts) {
+    /// Returns an order that explains the considered answers, or no operations if the search finds
+    /// none.
+    fn order(&mut self, chosen: &[usize], is_considered: impl Fn(OrderedTime) -> bool) -> Vec<usize> {
+        match self.search(chosen, is_considered) {
             Outcome::Order(order) => order,
             Outcome::Stuck { .. } | Outcome::Exhausted { .. } => Vec::new(),
         }
     }
 
     /// Returns the index of the first answer that no order explains, and contradictory answers up
-    /// to that one, if any were found. All answers before index `least` are known to be explained.
+    /// to that one, if any were found. Some order is known to explain the
+    /// first `known_explained` answers.
     ///
     /// If no order explains the whole history, the bisection keeps an end that is certainly
     /// unexplained, even if a search runs out of steps.
@@ -104,61 +111,63 @@ impl<O: Object> Explainer<'_, O> {
         &mut self,
         chosen: &[usize],
         answered: &[(OrderedTime, usize)],
-        least: usize,
+        known_explained: usize,
     ) -> (usize, Option<Answers>) {
-        let (mut explained_before, mut bad) = (least, answered.len() - 1);
+        let (mut explained_count, mut unexplained_at) = (known_explained, answered.len() - 1);
         let mut contradiction = None;
-        let mut middle = explained_before.min(bad);
-        while explained_before < bad || contradiction.is_none() {
+        let mut middle = explained_count.min(unexplained_at);
+        while explained_count < unexplained_at || contradiction.is_none() {
             match self.contradiction(&invoked_before(self.records, chosen, answered[middle].0), &answered[..=middle]) {
-                Some(found) => (bad, contradiction) = (middle, Some(found)),
-                None if middle == bad => break,
-                None => explained_before = middle + 1,
+                Some(found) => (unexplained_at, contradiction) = (middle, Some(found)),
+                None if middle == unexplained_at => break,
+                None => explained_count = middle + 1,
             }
-            middle = explained_before + bad.saturating_sub(explained_before) / 2;
+            middle = explained_count + unexplained_at.saturating_sub(explained_count) / 2;
         }
-        (bad, contradiction)
+        (unexplained_at, contradiction)
     }
 
     /// Returns contradictory answers, not many more than necessary. `None` if there are none or the
     /// steps run out.
     ///
-    /// Starts with the last answer alone. As long as an order explains the answers chosen so far,
-    /// it adds the answers that this order violates. If there are none, it adds the latest answers
-    /// that the order leaves out, twice as many each time.
+    /// Considers only the last answer at first. As long as an order explains the considered
+    /// answers, it also considers the answers that this order violates. If there are none, it
+    /// considers the latest answers to operations that the order leaves out, twice as many each
+    /// time.
     fn contradiction(&mut self, chosen: &[usize], answers: &[(OrderedTime, usize)]) -> Option<Answers> {
-        let mut taken: Answers = answers.last().copied().into_iter().collect();
+        let mut considered: Answers = answers.last().copied().into_iter().collect();
         let mut batch = 1;
         loop {
-            let order = match self.search(chosen, |when| taken.contains_key(&when)) {
-                Outcome::Stuck { .. } => return Some(taken),
+            let order = match self.search(chosen, |when| considered.contains_key(&when)) {
+                Outcome::Stuck { .. } => return Some(considered),
                 Outcome::Exhausted { .. } => return None,
                 Outcome::Order(order) => order,
             };
-            let before = taken.len();
-            taken.extend(self.violated(&order, answers));
-            if taken.len() == before {
+            let before = considered.len();
+            considered.extend(self.violated(&order, answers));
+            if considered.len() == before {
                 let left_out = answers.iter().rev().filter(|(_, record)| !order.contains(record));
-                taken.extend(left_out.take(batch).copied());
+                considered.extend(left_out.take(batch).copied());
                 batch *= 2;
             }
-            if taken.len() == before {
+            if considered.len() == before {
                 return None;
             }
         }
     }
 
-    /// Returns the answers that an order violates: the order gives another answer, or it places the
-    /// operation after one that was invoked after the answer.
+    /// Returns the answers that an order violates: in that order the operation would give another
+    /// answer, or comes after an operation that was invoked after the answer.
     fn violated(&self, order: &[usize], answers: &[(OrderedTime, usize)]) -> Vec<(OrderedTime, usize)> {
-        let among: BTreeMap<usize, OrderedTime> = answers.iter().map(|(when, record)| (*record, *when)).collect();
+        let answer_times: BTreeMap<usize, OrderedTime> =
+            answers.iter().map(|(when, record)| (*record, *when)).collect();
         let mut object = self.object.clone();
         let mut latest_invocation: Option<OrderedTime> = None;
         let mut violated = Vec::new();
         for &index in order {
             let record = &self.records[index];
             let answer = object.apply(&record.operation);
-            if let (Some(&when), Some((_, given))) = (among.get(&index), &record.answered)
+            if let (Some(&when), Some((_, given))) = (answer_times.get(&index), &record.answered)
                 && (answer != *given || latest_invocation.is_some_and(|invoked| when < invoked))
             {
                 violated.push((when, index));
@@ -174,7 +183,7 @@ impl<O: Object> Explainer<'_, O> {
         for (when, record) in answers.clone() {
             answers.remove(&when);
             let still_contradicts =
-                matches!(self.search(chosen, |it| answers.contains_key(&it)), Outcome::Stuck { .. });
+                matches!(self.search(chosen, |when| answers.contains_key(&when)), Outcome::Stuck { .. });
             if !still_contradicts {
                 answers.insert(when, record);
             }
@@ -182,9 +191,9 @@ impl<O: Object> Explainer<'_, O> {
                 break;
             }
         }
-        let mut minimize: Vec<usize> = answers.into_values().collect();
-        minimize.sort_unstable_by_key(|record| self.records[*record].invoked);
-        minimize
+        let mut remaining: Vec<usize> = answers.into_values().collect();
+        remaining.sort_unstable_by_key(|record| self.records[*record].invoked);
+        remaining
     }
 }
 
@@ -192,8 +201,8 @@ impl<O: Object> Explainer<'_, O> {
 struct Report<'s, O: Object> {
     records: &'s [Record<O>],
     object: &'s O,
-    misfit: usize,
-    /// Whether the misfit is the first answer of the history.
+    unexplained: usize,
+    /// Whether the unexplained answer is the first one of the history.
     is_first: bool,
     before: &'s [usize],
     conflict: &'s [usize],
@@ -201,7 +210,7 @@ struct Report<'s, O: Object> {
 
 impl<O: Object> Report<'_, O> {
     fn write(&self) -> String {
-        let mut text = format!("Not linearizable: no order explains the answer to {}.\n", self.name(self.misfit));
+        let mut text = format!("Not linearizable: no order explains the answer to {}.\n", self.name(self.unexplained));
         text += &match self.conflict.len() {
             1 => "No order can give this answer, regardless of when or whether the other operations took effect:\n"
                 .to_owned(),
@@ -221,13 +230,14 @@ impl<O: Object> Report<'_, O> {
     }
 
     fn table(&self) -> String {
-        let heads = ["", "client", "invoked", "answered", "operation", "answer"].map(str::to_owned);
-        let mut rows = vec![heads];
-        // The misfit is the operation answered last, though not always the one invoked last.
+        let headings = ["", "client", "invoked", "answered", "operation", "answer"].map(str::to_owned);
+        let mut rows = vec![headings];
+        // The unexplained operation is the one answered last, though not always the one invoked
+        // last.
         let hidden = self.conflict.len().saturating_sub(MAX_SHOWN);
         let shown = self.conflict[hidden..].iter();
-        let misfit = self.conflict[..hidden].iter().filter(|record| **record == self.misfit);
-        for &index in misfit.chain(shown) {
+        let unexplained = self.conflict[..hidden].iter().filter(|record| **record == self.unexplained);
+        for &index in unexplained.chain(shown) {
             let record = &self.records[index];
             let Some((when, answer)) = &record.answered else { continue };
             rows.push([
@@ -243,27 +253,27 @@ impl<O: Object> Report<'_, O> {
         format_table(&rows) + &more
     }
 
-    /// Describes an order that explains all answers before the misfit, and the answer of the misfit
-    /// in that order.
+    /// Describes an order that explains all earlier answers, and the answer that the unexplained
+    /// operation would give in that order.
     fn alternative(&self) -> String {
         let mut object = self.object.clone();
-        let mut due = None;
+        let mut expected_answer = None;
         for &record in self.before {
             let answer = object.apply(&self.records[record].operation);
-            if record == self.misfit {
-                due = Some(answer);
+            if record == self.unexplained {
+                expected_answer = Some(answer);
             }
         }
-        let misfit = &self.records[self.misfit];
-        if let Some(answer) = due {
-            let id = OperationId(self.misfit);
+        let unexplained = &self.records[self.unexplained];
+        if let Some(answer) = expected_answer {
+            let id = OperationId(self.unexplained);
             return format!(
                 "This order explains every earlier answer, but in it {id} would answer {answer}:\n{}",
                 self.order()
             );
         }
         let state = object.to_string();
-        let answer = object.apply(&misfit.operation);
+        let answer = object.apply(&unexplained.operation);
         if self.before.is_empty() && !self.is_first {
             return String::new();
         }

@@ -11,7 +11,7 @@ pub(super) struct Call<'h, O: Object> {
     pub(super) answer: &'h O::Answer,
     /// A number that is unique among the operations that are open at the same time.
     pub(super) slot: usize,
-    pub(super) looks_only: bool,
+    pub(super) is_read_only: bool,
 }
 
 /// An operation without an answer: it may have taken effect or not.
@@ -49,15 +49,15 @@ pub(super) struct Problem<'h, O: Object> {
 }
 
 impl<'h, O: Object> Problem<'h, O> {
-    /// Prepares the chosen records. An answer for which `counts` returns false is treated as
+    /// Prepares the chosen records. An answer for which `is_known` returns false is treated as
     /// unknown.
-    pub(super) fn new(records: &'h [Record<O>], chosen: &[usize], counts: impl Fn(&Record<O>) -> bool) -> Self {
+    pub(super) fn new(records: &'h [Record<O>], chosen: &[usize], is_known: impl Fn(&Record<O>) -> bool) -> Self {
         let mut answered = Vec::new();
         let mut pending_records = Vec::new();
         for &index in chosen {
             let record = &records[index];
             match &record.answered {
-                Some((when, answer)) if counts(record) => answered.push((*when, index, answer)),
+                Some((when, answer)) if is_known(record) => answered.push((*when, index, answer)),
                 Some(_) | None => pending_records.push((record.invoked, index)),
             }
         }
@@ -73,7 +73,7 @@ impl<'h, O: Object> Problem<'h, O> {
             .zip(slot_of)
             .map(|((_, record, answer), slot)| {
                 let operation = &records[record].operation;
-                Call { record, operation, answer, slot, looks_only: O::is_read_only(operation, answer) }
+                Call { record, operation, answer, slot, is_read_only: O::is_read_only(operation, answer) }
             })
             .collect();
         let returns = returns(&calls, &spans, &pending_records);
@@ -129,9 +129,9 @@ fn returns<O: Object>(calls: &[Call<'_, O>], spans: &[Span], pending_records: &[
     for (index, (call, span)) in calls.iter().zip(spans).enumerate() {
         let first = spans.partition_point(|other| other.answered < span.invoked);
         for open in &mut returns[first..=index] {
-            if call.looks_only { &mut open.reads } else { &mut open.updates }.push(index);
+            if call.is_read_only { &mut open.reads } else { &mut open.updates }.push(index);
         }
-        if call.looks_only {
+        if call.is_read_only {
             returns[first].new_reads.push(index);
         }
     }

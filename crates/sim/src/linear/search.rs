@@ -24,7 +24,7 @@
 use super::Object;
 use super::bit_set::BitSet;
 use super::problem::{Problem, Return};
-use super::transitions::{IntHasher, State, TransitionTable};
+use super::transitions::{IntHasher, StateIndex, TransitionTable};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
@@ -82,7 +82,7 @@ impl StepBudget {
 /// Searches for an order of the operations that explains every answer.
 pub(super) fn search<O: Object>(problem: &Problem<'_, O>, object: &O, budget: &mut StepBudget) -> Outcome {
     let mut transitions = TransitionTable::new(problem);
-    let object = transitions.number(object.clone());
+    let object = transitions.intern(object.clone());
     let mut search = Search {
         problem,
         transitions,
@@ -114,10 +114,10 @@ struct Position {
     read: BitSet,
     /// The pending operations that were placed.
     used: BitSet,
-    object: State,
+    object: StateIndex,
     /// The state before the pending operation that was placed last. `None` if another operation was
     /// placed since.
-    before_pending: Option<State>,
+    before_pending: Option<StateIndex>,
     /// The operation placed last.
     last: Option<TrailIndex>,
 }
@@ -127,7 +127,7 @@ struct Position {
 struct PositionKey {
     explained: usize,
     changed: BitSet,
-    object: State,
+    object: StateIndex,
 }
 
 /// The part of a position by which comparable positions are ranked: more reads and fewer pending
@@ -228,7 +228,7 @@ impl<O: Object> Search<'_, '_, O> {
             self.place_reads(position, &next.reads);
         }
         while let Some(call) = problem.calls.get(position.explained) {
-            let placed = if call.looks_only { &mut position.read } else { &mut position.changed };
+            let placed = if call.is_read_only { &mut position.read } else { &mut position.changed };
             if !placed.contains(call.slot) {
                 break;
             }
@@ -302,7 +302,7 @@ impl<O: Object> Search<'_, '_, O> {
 
     /// Returns those of the first `open` pending operations that make a difference, with the
     /// resulting states.
-    fn useful_pending(&mut self, position: &Position, open: usize) -> Vec<(usize, State)> {
+    fn useful_pending(&mut self, position: &Position, open: usize) -> Vec<(usize, StateIndex)> {
         let mut changing = Vec::new();
         for (index, pending) in self.problem.pending[..open].iter().enumerate() {
             let skips_equal = pending.predecessor.is_some_and(|predecessor| !position.used.contains(predecessor));
@@ -318,19 +318,19 @@ impl<O: Object> Search<'_, '_, O> {
         changing
     }
 
-    fn after_pending(&mut self, position: &Position, index: usize, object: State) -> Position {
+    fn after_pending(&mut self, position: &Position, index: usize, object: StateIndex) -> Position {
         let last = self.trail.place(self.problem.pending[index].record, position.last);
         let mut following = Position { object, before_pending: Some(position.object), last, ..position.clone() };
         following.used.insert(index);
         following
     }
 
-    fn try_call(&mut self, object: State, call: usize) -> Option<State> {
+    fn try_call(&mut self, object: StateIndex, call: usize) -> Option<StateIndex> {
         self.budget.spend();
         self.transitions.apply_call(object, call)
     }
 
-    fn try_pending(&mut self, object: State, index: usize) -> State {
+    fn try_pending(&mut self, object: StateIndex, index: usize) -> StateIndex {
         self.budget.spend();
         self.transitions.apply_pending(object, index)
     }

@@ -7,60 +7,64 @@ use super::problem::Problem;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The number of a state of the object.
+/// The index of a state of the object in the transition table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct State(u32);
+pub(super) struct StateIndex(u32);
 
-/// The number of an operation: first the calls of the problem, then its pending operations.
+/// The index of an operation: first the calls of the problem, then its pending operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct OperationIndex(u32);
 
-/// The numbered states, and the transitions between them computed so far.
+/// The states found so far, and the transitions between them computed so far.
 pub(super) struct TransitionTable<'s, 'h, O: Object> {
     problem: &'s Problem<'h, O>,
+    /// The object in each state.
     objects: Vec<O>,
-    numbers: HashMap<O, State>,
-    cache: HashMap<(State, OperationIndex), Option<State>, BuildHasherDefault<IntHasher>>,
+    /// The inverse of `objects`.
+    indexes: HashMap<O, StateIndex>,
+    /// The state after an operation; `None` if the operation would give another answer.
+    cache: HashMap<(StateIndex, OperationIndex), Option<StateIndex>, BuildHasherDefault<IntHasher>>,
 }
 
 impl<'s, 'h, O: Object> TransitionTable<'s, 'h, O> {
     pub(super) fn new(problem: &'s Problem<'h, O>) -> Self {
-        Self { problem, objects: Vec::new(), numbers: HashMap::new(), cache: HashMap::default() }
+        Self { problem, objects: Vec::new(), indexes: HashMap::new(), cache: HashMap::default() }
     }
 
-    /// Returns the number of a state.
-    pub(super) fn number(&mut self, object: O) -> State {
-        let fresh = State(self.objects.len() as u32);
-        let number = *self.numbers.entry(object.clone()).or_insert(fresh);
-        if number == fresh {
+    /// Returns the index of a state, which is added if it is new.
+    pub(super) fn intern(&mut self, object: O) -> StateIndex {
+        let next = StateIndex(self.objects.len() as u32);
+        let index = *self.indexes.entry(object.clone()).or_insert(next);
+        if index == next {
             self.objects.push(object);
         }
-        number
+        index
     }
 
-    /// Returns the state after a call, or `None` if the call would give another answer.
-    pub(super) fn apply_call(&mut self, state: State, call: usize) -> Option<State> {
+    /// Returns the state after a call, or `None` if the call would give another answer than the
+    /// recorded one.
+    pub(super) fn apply_call(&mut self, state: StateIndex, call: usize) -> Option<StateIndex> {
         let key = (state, OperationIndex(call as u32));
         if let Some(outcome) = self.cache.get(&key) {
             return *outcome;
         }
         let mut object = self.objects[state.0 as usize].clone();
         let call = &self.problem.calls[call];
-        let fits = object.apply(call.operation) == *call.answer;
-        let outcome = fits.then(|| self.number(object));
+        let is_consistent = object.apply(call.operation) == *call.answer;
+        let outcome = is_consistent.then(|| self.intern(object));
         self.cache.insert(key, outcome);
         outcome
     }
 
     /// Returns the state after a pending operation.
-    pub(super) fn apply_pending(&mut self, state: State, index: usize) -> State {
+    pub(super) fn apply_pending(&mut self, state: StateIndex, index: usize) -> StateIndex {
         let key = (state, OperationIndex((self.problem.calls.len() + index) as u32));
         if let Some(Some(outcome)) = self.cache.get(&key) {
             return *outcome;
         }
         let mut object = self.objects[state.0 as usize].clone();
         object.apply(self.problem.pending[index].operation);
-        let outcome = self.number(object);
+        let outcome = self.intern(object);
         self.cache.insert(key, Some(outcome));
         outcome
     }

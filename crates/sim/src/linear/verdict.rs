@@ -53,10 +53,10 @@ impl fmt::Display for Verdict {
 pub struct Explanation {
     /// The first operation whose answer no order explains. Up to that answer, the history is
     /// linearizable.
-    pub misfit: OperationId,
+    pub unexplained: OperationId,
     /// An order that explains every answer before that one.
     pub before: Vec<OperationId>,
-    /// Operations with contradictory answers, including the misfit, in the order of their
+    /// Operations with contradictory answers, including the unexplained one, in the order of their
     /// invocations. No order explains these answers, whatever the other answers were.
     pub conflict: Vec<OperationId>,
     pub(super) text: String,

@@ -120,14 +120,14 @@ fn heading<F: CheckedFamily>(spec: &CheckSpec<F>) -> String {
 
 /// Describes the faults and their maximum numbers.
 fn faults(setup: &Setup) -> String {
-    let Setup { losses, duplicates, crashes, restarts, hasty_timers, views, .. } = *setup;
+    let Setup { losses, duplicates, crashes, restarts, early_timers, views, .. } = *setup;
     let changes = views.map_or(0, |views| views.changes);
     let kinds = [
         (losses, "loss", "losses"),
         (duplicates, "duplicate", "duplicates"),
         (crashes, "crash", "crashes"),
         (restarts, "restart", "restarts"),
-        (hasty_timers, "early timer", "early timers"),
+        (early_timers, "early timer", "early timers"),
         (changes, "view change", "view changes"),
     ];
     let allowed = kinds.iter().filter(|(bound, _, _)| *bound > 0);

@@ -111,11 +111,11 @@ fn cd_5_a_cycle_behind_a_deadlock_is_reported_too() {
 fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(4), Central::new);
     group.run("2 ask-P3; 3 ask-P2; 2 > 1; 3 > 1");
-    let edge = Edge { who: process(2), wait_id: WaitId(1), on: process(3) };
+    let edge = Edge { agent: process(2), wait_id: WaitId(1), on: process(3) };
     let forged = [
         (4, 1, Message::Waits(wait(process(2), process(4)))),
         (4, 1, Message::Eased { edge, abort_cost: AbortCost::default() }),
-        (4, 1, Message::Runs { who: process(2), wait_id: WaitId(1) }),
+        (4, 1, Message::Runs { agent: process(2), wait_id: WaitId(1) }),
         (4, 3, Message::Ask { round: 1, edges: [].into() }),
         // From a site that was not asked, or for another round.
         (4, 1, Message::Answer { round: 1, void: [edge].into() }),
@@ -125,7 +125,7 @@ fn forged_messages_about_others_are_ignored() {
         (4, 1, Message::Waits(wait(process(4), process(9)))),
         // For another wait of the agent.
         (2, 1, Message::Eased { edge: Edge { wait_id: WaitId(9), ..edge }, abort_cost: AbortCost::default() }),
-        (2, 1, Message::Runs { who: process(2), wait_id: WaitId(0) }),
+        (2, 1, Message::Runs { agent: process(2), wait_id: WaitId(0) }),
     ];
     assert_ignored(group, forged.map(|(from, to, message)| (from, to, Outer::Detector(message))));
 }

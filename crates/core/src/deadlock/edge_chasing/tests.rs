@@ -109,23 +109,23 @@ fn ec_1_with_patience_the_probe_is_delayed_and_omitted_if_the_wait_ends() {
 fn run_checks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, bool)> {
     let mut group = request_group(plan, EdgeChasing::new);
     let waiting: Vec<_> = needs.iter().filter(|(_, on)| !on.is_empty()).collect();
-    for (who, on) in &waiting {
-        group.command(who.site, Command::Ask { process: who.number, need: Need::All(on.clone()) });
+    for (agent, on) in &waiting {
+        group.command(agent.site, Command::Ask { process: agent.number, need: Need::All(on.clone()) });
     }
     group.run("rest");
     let mut checks = Vec::new();
-    for (who, _) in waiting {
+    for (agent, _) in waiting {
         group.trace.clear();
-        group.command(who.site, Command::Look { process: who.number });
+        group.command(agent.site, Command::Look { process: agent.number });
         group.run("rest");
-        checks.push((*who, group.trace.matches("probe → ").count(), group.trace.contains("DEADLOCK")));
+        checks.push((*agent, group.trace.matches("probe → ").count(), group.trace.contains("DEADLOCK")));
     }
     checks
 }
 
-fn reached(who: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent> {
+fn reached(agent: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent> {
     let mut reached = BTreeSet::new();
-    let mut next = [who].to_vec();
+    let mut next = [agent].to_vec();
     while let Some(at) = next.pop() {
         let on = needs.iter().filter(|(waits, _)| *waits == at).flat_map(|(_, on)| on);
         next.extend(on.copied().filter(|on| reached.insert(*on)));
@@ -143,19 +143,19 @@ fn a_check_costs_at_most_one_probe_per_wait() {
     let graphs = (0..1_u32 << 9).map(|bits| (3, bits)).chain(of_four.map(|bits| (4, bits)));
     let mut worst = 0;
     for (sites, bits) in graphs {
-        let is_wait = |who: usize, on: usize| bits >> (who * sites + on) & 1 == 1;
-        if (0..sites).any(|who| is_wait(who, who)) {
+        let is_wait = |agent: usize, on: usize| bits >> (agent * sites + on) & 1 == 1;
+        if (0..sites).any(|agent| is_wait(agent, agent)) {
             continue;
         }
-        let on = |who| (0..sites).filter(move |on| is_wait(who, *on)).map(|on| process(on + 1)).collect();
-        let needs: Vec<_> = (0..sites).map(|who| (process(who + 1), on(who))).collect();
-        let has_pair = (0..sites).any(|who| (0..sites).any(|on| is_wait(who, on) && is_wait(on, who)));
-        for (who, probes, has_found) in run_checks(&Plan::new(sites), &needs) {
-            let members = reached(who, &needs);
-            assert_eq!(has_found, members.contains(&who), "{who} in {needs:?}");
-            assert!(probes <= bits.count_ones() as usize, "{probes} probes of {who} in {needs:?}");
+        let on = |agent| (0..sites).filter(move |on| is_wait(agent, *on)).map(|on| process(on + 1)).collect();
+        let needs: Vec<_> = (0..sites).map(|agent| (process(agent + 1), on(agent))).collect();
+        let has_pair = (0..sites).any(|agent| (0..sites).any(|on| is_wait(agent, on) && is_wait(on, agent)));
+        for (agent, probes, has_found) in run_checks(&Plan::new(sites), &needs) {
+            let members = reached(agent, &needs);
+            assert_eq!(has_found, members.contains(&agent), "{agent} in {needs:?}");
+            assert!(probes <= bits.count_ones() as usize, "{probes} probes of {agent} in {needs:?}");
             let is_within = 2 * probes <= members.len() * (members.len() - 1);
-            assert!(has_pair || !has_found || is_within, "{probes} probes of {who} in {needs:?}");
+            assert!(has_pair || !has_found || is_within, "{probes} probes of {agent} in {needs:?}");
             worst = worst.max(probes);
         }
     }
@@ -169,14 +169,14 @@ fn a_check_with_single_waits_stays_within_the_textbook_bound() {
     let plan = Plan::new(3).with_processes(5);
     let all: Vec<_> = plan.all_processes().collect();
     for code in 0..4_usize.pow(5) {
-        let choice = |who: usize| (who + 1 + code / 4_usize.pow(who as u32) % 4) % 5;
-        let needs: Vec<_> = (0..5).map(|who| (all[who], [all[choice(who)]].to_vec())).collect();
-        for (who, probes, has_found) in run_checks(&plan, &needs) {
-            let members = reached(who, &needs);
-            assert_eq!(has_found, members.contains(&who), "{who} in {needs:?}");
+        let choice = |agent: usize| (agent + 1 + code / 4_usize.pow(agent as u32) % 4) % 5;
+        let needs: Vec<_> = (0..5).map(|agent| (all[agent], [all[choice(agent)]].to_vec())).collect();
+        for (agent, probes, has_found) in run_checks(&plan, &needs) {
+            let members = reached(agent, &needs);
+            assert_eq!(has_found, members.contains(&agent), "{agent} in {needs:?}");
             let sites: BTreeSet<_> = members.iter().map(|member| member.site).collect();
             let is_within = 2 * probes <= members.len() * (sites.len() - 1);
-            assert!(!has_found || sites.len() < 3 || is_within, "{probes} probes of {who} in {needs:?}");
+            assert!(!has_found || sites.len() < 3 || is_within, "{probes} probes of {agent} in {needs:?}");
         }
     }
 }
@@ -213,6 +213,9 @@ fn forged_messages_about_others_are_ignored() {
     ];
     // The correct path from the wrong sender.
     let correct = [wait(process(1), process(2)), wait(process(2), process(1))].into();
-    let forged = paths.map(|way| (2, way)).into_iter().chain([(3, correct)]);
-    assert_ignored(group, forged.map(|(from, way)| (from, 1, Outer::Detector(Message::Probe(Probe { look: 1, way })))));
+    let forged = paths.map(|path| (2, path)).into_iter().chain([(3, correct)]);
+    assert_ignored(
+        group,
+        forged.map(|(from, path)| (from, 1, Outer::Detector(Message::Probe(Probe { check: 1, path })))),
+    );
 }

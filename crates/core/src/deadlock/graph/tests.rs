@@ -7,8 +7,8 @@ use std::vec::Vec;
 
 fn graph(waits: &[(u32, Need<u32>)]) -> Graph<u32> {
     let mut graph = Graph::new();
-    for (who, need) in waits {
-        graph.wait(*who, need.clone());
+    for (agent, need) in waits {
+        graph.wait(*agent, need.clone());
     }
     graph
 }
@@ -54,7 +54,7 @@ fn a_knot_is_a_deadlock() {
     assert_eq!(stuck(&graph), [1, 2, 3, 6], "5 runs, and so 4 will");
     let deadlocks = graph.deadlocks();
     let members: Vec<_> =
-        deadlocks.iter().map(|one| one.waits.iter().map(|(who, _)| *who).collect::<Vec<_>>()).collect();
+        deadlocks.iter().map(|one| one.waits.iter().map(|(agent, _)| *agent).collect::<Vec<_>>()).collect();
     assert_eq!((deadlocks[0].shape, members), (Shape::Knot, vec![vec![1, 2, 3]]));
 }
 
@@ -90,8 +90,8 @@ fn two_deadlocks_are_distinguished() {
 #[test]
 fn a_chain_of_a_hundred_thousand_does_not_overflow() {
     let mut graph = Graph::new();
-    for who in 0..100_000_u32 {
-        graph.wait(who, Need::All(vec![who + 1]));
+    for agent in 0..100_000_u32 {
+        graph.wait(agent, Need::All(vec![agent + 1]));
     }
     assert_eq!(graph.stuck().len(), 0);
     graph.wait(100_000, Need::All(vec![0]));

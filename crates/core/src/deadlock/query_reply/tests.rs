@@ -99,9 +99,9 @@ fn qr_1_with_patience_the_check_is_delayed_and_omitted_if_the_wait_ends() {
 fn forged_messages_about_others_are_ignored() {
     let mut group = request_group(&Plan::new(3), QueryReply::new);
     group.run("1 ask-P2\n1 > 2\n1 > 2");
-    let header = |by: usize, look, from: usize, to: usize| CheckHeader {
+    let header = |by: usize, check, from: usize, to: usize| CheckHeader {
         by: process(by),
-        look,
+        check,
         from: process(from),
         to: process(to),
     };

@@ -112,7 +112,7 @@ fn rs_7_an_agent_that_no_longer_waits_does_not_check_again() {
     let mut group = request_group(&plan(3), EdgeChasing::new);
     group.run("2 ask-P3");
     for wait_id in [0, 2, 1] {
-        let again = Ruling::Again { who: process(2), wait_id: WaitId(wait_id) };
+        let again = Ruling::Again { agent: process(2), wait_id: WaitId(wait_id) };
         group.forge(node(1), node(2), Outer::Detector(Message::Ruling(again)));
     }
     expect![[r#"
@@ -135,20 +135,20 @@ fn forged_messages_about_others_are_ignored() {
         // Not from the resolver, not to the resolver, about another site's process, another wait,
         // or a process that is no victim.
         (4, 2, Ruling::Doom(doom.clone())),
-        (4, 3, Ruling::Again { who: process(3), wait_id: WaitId(1) }),
+        (4, 3, Ruling::Again { agent: process(3), wait_id: WaitId(1) }),
         (4, 1, Ruling::Found(report.clone())),
         (2, 3, Ruling::Found(report)),
         // About an agent at a site that does not exist.
         (2, 1, Ruling::Found(Report::cycle(&cycle[0], [wait(process(9), process(2))].into()))),
-        (4, 1, Ruling::Yielded { who: process(2), wait_id: WaitId(1) }),
-        (2, 1, Ruling::Yielded { who: process(2), wait_id: WaitId(9) }),
-        (3, 1, Ruling::Yielded { who: process(3), wait_id: WaitId(1) }),
-        (2, 3, Ruling::Yielded { who: process(2), wait_id: WaitId(1) }),
+        (4, 1, Ruling::Yielded { agent: process(2), wait_id: WaitId(1) }),
+        (2, 1, Ruling::Yielded { agent: process(2), wait_id: WaitId(9) }),
+        (3, 1, Ruling::Yielded { agent: process(3), wait_id: WaitId(1) }),
+        (2, 3, Ruling::Yielded { agent: process(2), wait_id: WaitId(1) }),
         // Without a victim, or with a victim that is not part of the deadlock or at another site.
         (1, 3, Ruling::Doom(Report { victim: None, ..doom.clone() })),
         (1, 3, Ruling::Doom(Report { victim: Some(process(4)), ..doom.clone() })),
         (1, 3, Ruling::Doom(doom)),
-        (1, 3, Ruling::Again { who: process(4), wait_id: WaitId(1) }),
+        (1, 3, Ruling::Again { agent: process(4), wait_id: WaitId(1) }),
     ];
     assert_ignored(group, forged.map(|(from, to, ruling)| (from, to, Outer::Detector(Message::Ruling(ruling)))));
 }

@@ -23,39 +23,39 @@ impl Truth {
     /// Applies an event to the graph, or checks that it agrees with it.
     pub(super) fn apply(&mut self, event: &Event) -> Result<(), String> {
         match event {
-            Event::Waits { who, wait_id, need } => {
-                self.latest.insert(*who, *wait_id);
-                self.history.extend(need.on().iter().map(|on| (*who, *wait_id, *on)));
-                if !self.returning.remove(who) {
-                    self.waits.insert(*who, (*wait_id, need.clone()));
+            Event::Waits { agent, wait_id, need } => {
+                self.latest.insert(*agent, *wait_id);
+                self.history.extend(need.on().iter().map(|on| (*agent, *wait_id, *on)));
+                if !self.returning.remove(agent) {
+                    self.waits.insert(*agent, (*wait_id, need.clone()));
                 }
             }
-            Event::Answers { who, to, wait_id } => {
-                let is_awaited = self.release(*who, *to, *wait_id);
-                if who.is_resource() && !is_awaited {
-                    self.returning.insert(*who);
+            Event::Answers { agent, to, wait_id } => {
+                let is_awaited = self.release(*agent, *to, *wait_id);
+                if agent.is_resource() && !is_awaited {
+                    self.returning.insert(*agent);
                 }
             }
-            Event::Asked { who, by, wait_id } => {
-                self.held.insert((*who, *by, *wait_id));
+            Event::Asked { agent, by, wait_id } => {
+                self.held.insert((*agent, *by, *wait_id));
             }
-            Event::Runs { who, .. } => drop(self.waits.remove(who)),
-            Event::GaveUp { who, .. } => {
-                self.waits.remove(who);
+            Event::Runs { agent, .. } => drop(self.waits.remove(agent)),
+            Event::GaveUp { agent, .. } => {
+                self.waits.remove(agent);
                 let held = &self.held;
                 let is_in_transit = |resource: &Agent, wait_id: WaitId, need: &Need<Agent>| {
-                    resource.is_resource() && need.on() == [*who] && !held.contains(&(*who, *resource, wait_id))
+                    resource.is_resource() && need.on() == [*agent] && !held.contains(&(*agent, *resource, wait_id))
                 };
                 self.waits.retain(|resource, (wait_id, need)| !is_in_transit(resource, *wait_id, need));
             }
             Event::Deadlock(report) => {
                 self.check_report(report)?;
-                self.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.wait_id)));
+                self.reported.extend(report.waits.iter().map(|wait| (wait.agent, wait.wait_id)));
             }
-            Event::Victim { who, report } => {
+            Event::Victim { agent, report } => {
                 self.check_report(report)?;
-                if report.victim != Some(*who) || report.wait_id(*who).is_none() {
-                    return Err(format!("{who} is not part of the deadlock: {report}"));
+                if report.victim != Some(*agent) || report.wait_id(*agent).is_none() {
+                    return Err(format!("{agent} is not part of the deadlock: {report}"));
                 }
             }
             Event::Withdrawn { .. } | Event::Refused(_) => {}
@@ -63,13 +63,13 @@ impl Truth {
         Ok(())
     }
 
-    /// Applies that `who` has answered `to`. Returns whether that agent waited for it.
-    fn release(&mut self, who: Agent, to: Agent, wait_id: WaitId) -> bool {
+    /// Applies that `agent` has answered `to`. Returns whether that agent waited for it.
+    fn release(&mut self, agent: Agent, to: Agent, wait_id: WaitId) -> bool {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(current, _)| *current == wait_id) else { return false };
-        let is_awaited = need.on().contains(&who);
+        let is_awaited = need.on().contains(&agent);
         let is_met = match need {
             Need::All(on) => {
-                on.retain(|agent| *agent != who);
+                on.retain(|other| *other != agent);
                 on.is_empty()
             }
             Need::Any(_) => is_awaited,
@@ -83,9 +83,9 @@ impl Truth {
     /// Checks that a report is true at this instant: all its waits exist, no member has a way out,
     /// and it has no needless members.
     fn check_report(&self, report: &Report) -> Result<(), String> {
-        let members: BTreeSet<Agent> = report.waits.iter().map(|wait| wait.who).collect();
+        let members: BTreeSet<Agent> = report.waits.iter().map(|wait| wait.agent).collect();
         let exists = |wait: &Wait| {
-            let Some((_, need)) = self.waits.get(&wait.who).filter(|(wait_id, _)| *wait_id == wait.wait_id) else {
+            let Some((_, need)) = self.waits.get(&wait.agent).filter(|(wait_id, _)| *wait_id == wait.wait_id) else {
                 return false;
             };
             let on = wait.need.on();
@@ -93,25 +93,25 @@ impl Truth {
             !on.is_empty() && is_whole && on.iter().all(|on| need.on().contains(on) && members.contains(on))
         };
         match report.waits.iter().find(|wait| !exists(wait)) {
-            Some(wait) => Err(format!("a phantom: {report}; but {} has no such wait", wait.who)),
+            Some(wait) => Err(format!("a phantom: {report}; but {} has no such wait", wait.agent)),
             None if members.is_empty() => Err("a deadlock without members".into()),
             None => Ok(()),
         }
     }
 
-    pub(super) fn wait_id(&self, who: Agent) -> Option<WaitId> {
-        self.waits.get(&who).map(|(wait_id, _)| *wait_id)
+    pub(super) fn wait_id(&self, agent: Agent) -> Option<WaitId> {
+        self.waits.get(&agent).map(|(wait_id, _)| *wait_id)
     }
 
     /// Returns the number of an agent's latest wait, whether or not it has ended.
-    pub(super) fn latest(&self, who: Agent) -> Option<WaitId> {
-        self.latest.get(&who).copied()
+    pub(super) fn latest(&self, agent: Agent) -> Option<WaitId> {
+        self.latest.get(&agent).copied()
     }
 
     fn graph(&self) -> Graph<Agent> {
         let mut graph = Graph::new();
-        for (who, (_, need)) in &self.waits {
-            graph.wait(*who, need.clone());
+        for (agent, (_, need)) in &self.waits {
+            graph.wait(*agent, need.clone());
         }
         graph
     }
@@ -123,10 +123,11 @@ impl Truth {
     /// Returns a deadlock or a cycle of which no wait was ever reported, if there is one.
     pub(super) fn missed(&self) -> Option<Vec<Agent>> {
         let is_reported =
-            |who: &Agent| self.wait_id(*who).is_some_and(|wait_id| self.reported.contains(&(*who, wait_id)));
+            |agent: &Agent| self.wait_id(*agent).is_some_and(|wait_id| self.reported.contains(&(*agent, wait_id)));
         let graph = self.graph();
-        let cycles = self.waits.keys().filter_map(|who| graph.cycle(who));
-        let deadlocks = graph.deadlocks().into_iter().map(|one| one.waits.into_iter().map(|(who, _)| who).collect());
+        let cycles = self.waits.keys().filter_map(|agent| graph.cycle(agent));
+        let deadlocks =
+            graph.deadlocks().into_iter().map(|one| one.waits.into_iter().map(|(agent, _)| agent).collect());
         deadlocks.chain(cycles).find(|members: &Vec<Agent>| !members.iter().any(is_reported))
     }
 }

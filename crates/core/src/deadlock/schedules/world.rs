@@ -25,9 +25,9 @@ pub(super) enum Needs {
 /// The movement of a check along a wait.
 pub(super) enum CheckStep {
     /// The message follows a wait.
-    Forward { by: Agent, look: u64, who: Agent, on: Agent },
+    Forward { by: Agent, check: u64, agent: Agent, on: Agent },
     /// The message returns along a wait.
-    Back { by: Agent, look: u64, who: Agent, on: Agent },
+    Back { by: Agent, check: u64, agent: Agent, on: Agent },
 }
 
 /// A message that may belong to a check.
@@ -38,8 +38,13 @@ pub(super) trait CheckMessage {
 impl CheckMessage for edge_chasing::Message {
     fn check_step(&self) -> Option<CheckStep> {
         let Self::Probe(probe) = self else { return None };
-        let (first, last) = (probe.way.first()?, probe.way.last()?);
-        Some(CheckStep::Forward { by: first.who, look: probe.look, who: last.who, on: *last.need.on().first()? })
+        let (first, last) = (probe.path.first()?, probe.path.last()?);
+        Some(CheckStep::Forward {
+            by: first.agent,
+            check: probe.check,
+            agent: last.agent,
+            on: *last.need.on().first()?,
+        })
     }
 }
 
@@ -47,10 +52,10 @@ impl CheckMessage for query_reply::Message {
     fn check_step(&self) -> Option<CheckStep> {
         match self {
             Self::Query(header) => {
-                Some(CheckStep::Forward { by: header.by, look: header.look, who: header.from, on: header.to })
+                Some(CheckStep::Forward { by: header.by, check: header.check, agent: header.from, on: header.to })
             }
             Self::Reply { header, .. } => {
-                Some(CheckStep::Back { by: header.by, look: header.look, who: header.to, on: header.from })
+                Some(CheckStep::Back { by: header.by, check: header.check, agent: header.to, on: header.from })
             }
             Self::Ruling(_) => None,
         }
@@ -184,12 +189,12 @@ where
     }
 
     fn ask(&mut self, rng: &mut TestRng) -> Result<(), String> {
-        let idle: Vec<_> = self.plan.all_processes().filter(|who| !self.waiting.contains(who)).collect();
-        let Some(who) = pick(&idle, rng) else { return Ok(()) };
+        let idle: Vec<_> = self.plan.all_processes().filter(|agent| !self.waiting.contains(agent)).collect();
+        let Some(agent) = pick(&idle, rng) else { return Ok(()) };
         let mut others: Vec<Agent> = if self.plan.resources.is_empty() {
-            self.plan.all_processes().filter(|other| *other != who).collect()
+            self.plan.all_processes().filter(|other| *other != agent).collect()
         } else {
-            self.plan.resources().filter(|other| !self.waiters.contains(&(who, *other))).collect()
+            self.plan.resources().filter(|other| !self.waiters.contains(&(agent, *other))).collect()
         };
         let most = match self.needs {
             Needs::One => 1,
@@ -207,28 +212,28 @@ where
             Needs::Either => rng.below(2) == 0,
         };
         let need = if is_any { Need::Any(others) } else { Need::All(others) };
-        self.command(who.site, Command::Ask { process: who.number, need })
+        self.command(agent.site, Command::Ask { process: agent.number, need })
     }
 
     /// A running process answers an agent that waits for it.
     fn answer(&mut self, rng: &mut TestRng) -> Result<(), String> {
-        let able: Vec<_> = self.waiters.iter().copied().filter(|(who, _)| self.is_able(*who)).collect();
-        let Some((who, to)) = pick(&able, rng) else { return Ok(()) };
-        self.command(who.site, Command::Answer { process: who.number, to })
+        let able: Vec<_> = self.waiters.iter().copied().filter(|(agent, _)| self.is_able(*agent)).collect();
+        let Some((agent, to)) = pick(&able, rng) else { return Ok(()) };
+        self.command(agent.site, Command::Answer { process: agent.number, to })
     }
 
-    fn is_able(&self, who: Agent) -> bool {
-        !who.is_resource() && !self.waiting.contains(&who)
+    fn is_able(&self, agent: Agent) -> bool {
+        !agent.is_resource() && !self.waiting.contains(&agent)
     }
 
     fn abort(&mut self, rng: &mut TestRng) -> Result<(), String> {
         let victims: Vec<_> = self.victims.iter().copied().collect();
-        let Some(who) = pick(&victims, rng) else { return Ok(()) };
-        self.victims.remove(&who);
-        if !self.waiting.contains(&who) {
-            return Err(format!("{who} must abort, but does not wait"));
+        let Some(agent) = pick(&victims, rng) else { return Ok(()) };
+        self.victims.remove(&agent);
+        if !self.waiting.contains(&agent) {
+            return Err(format!("{agent} must abort, but does not wait"));
         }
-        self.command(who.site, Command::GiveUp { process: who.number })
+        self.command(agent.site, Command::GiveUp { process: agent.number })
     }
 
     fn fire(&mut self, rng: &mut TestRng) -> Result<(), String> {
@@ -290,24 +295,24 @@ where
             trace.push(format!("    {event}"));
         }
         match event {
-            Event::Waits { who, .. } => {
-                self.waiting.extend((!who.is_resource()).then_some(*who));
+            Event::Waits { agent, .. } => {
+                self.waiting.extend((!agent.is_resource()).then_some(*agent));
             }
-            Event::Runs { who, .. } | Event::GaveUp { who, .. } => {
-                self.waiting.remove(who);
-                if matches!(event, Event::Runs { .. }) && self.victims.remove(who) {
-                    return Err(format!("{who} must abort, but continues"));
+            Event::Runs { agent, .. } | Event::GaveUp { agent, .. } => {
+                self.waiting.remove(agent);
+                if matches!(event, Event::Runs { .. }) && self.victims.remove(agent) {
+                    return Err(format!("{agent} must abort, but continues"));
                 }
             }
-            Event::Asked { who, by, .. } => {
-                self.waiters.insert((*who, *by));
+            Event::Asked { agent, by, .. } => {
+                self.waiters.insert((*agent, *by));
             }
-            Event::Answers { who, to, .. } | Event::Withdrawn { who, by: to } => {
-                self.waiters.remove(&(*who, *to));
+            Event::Answers { agent, to, .. } | Event::Withdrawn { agent, by: to } => {
+                self.waiters.remove(&(*agent, *to));
             }
-            Event::Victim { who, .. } => {
-                if !self.victims.insert(*who) {
-                    return Err(format!("{who} is the victim twice"));
+            Event::Victim { agent, .. } => {
+                if !self.victims.insert(*agent) {
+                    return Err(format!("{agent} is the victim twice"));
                 }
             }
             Event::Deadlock(_) => {}
@@ -320,20 +325,22 @@ where
     /// at most once.
     fn count(&mut self, site: NodeId, message: &P::Message) -> Result<(), String> {
         match message.check_step() {
-            Some(CheckStep::Forward { by, look, who, on }) => {
-                let Some(wait_id) = self.truth.latest(who) else { return Err(format!("{who} never waited")) };
-                let is_new = self.followed.insert((by, look, who, wait_id, on));
-                *self.unreturned.entry((by, look, who, on)).or_default() += 1;
-                let is_wait = self.truth.history.contains(&(who, wait_id, on));
-                if !is_new || !is_wait || who.site != site || on.site == site {
-                    return Err(format!("check {look} of {by} follows {who}→{on} of {wait_id} again, or without need"));
+            Some(CheckStep::Forward { by, check, agent, on }) => {
+                let Some(wait_id) = self.truth.latest(agent) else { return Err(format!("{agent} never waited")) };
+                let is_new = self.followed.insert((by, check, agent, wait_id, on));
+                *self.unreturned.entry((by, check, agent, on)).or_default() += 1;
+                let is_wait = self.truth.history.contains(&(agent, wait_id, on));
+                if !is_new || !is_wait || agent.site != site || on.site == site {
+                    return Err(format!(
+                        "check {check} of {by} follows {agent}→{on} of {wait_id} again, or without need"
+                    ));
                 }
             }
-            Some(CheckStep::Back { by, look, who, on }) => {
-                let left = self.unreturned.entry((by, look, who, on)).or_default();
+            Some(CheckStep::Back { by, check, agent, on }) => {
+                let left = self.unreturned.entry((by, check, agent, on)).or_default();
                 *left -= 1;
-                if *left < 0 || on.site != site || who.site == site {
-                    return Err(format!("check {look} of {by} returns along {who}→{on} too often"));
+                if *left < 0 || on.site != site || agent.site == site {
+                    return Err(format!("check {check} of {by} returns along {agent}→{on} too often"));
                 }
             }
             None => {}

@@ -1,4 +1,4 @@
-//! Messages and reports of another ordering change nothing.
+//! An ordering ignores the messages and reports of other orderings.
 
 use crate::multicast::isis::{Priorities, Priority, PriorityState, Vote};
 use crate::multicast::sequencer::Positions;
@@ -13,7 +13,7 @@ fn begun(make_ordering: MakeOrdering) -> AnyOrdering {
 }
 
 #[test]
-fn messages_of_another_ordering_change_nothing() {
+fn messages_of_another_ordering_are_ignored() {
     let (first, second) = (id(1, 1), id(1, 2));
     let priority = Priority { number: 9, proposer: node(1) };
     let position = OrderMessage::Position(Position { number: 1, id: first });
@@ -29,13 +29,13 @@ fn messages_of_another_ordering_change_nothing() {
         let (mut order, mut queue, mut sink) = (begun(make_ordering), queue(3), RecordingSink::new());
         for id in [first, second] {
             queue.receive(id, Causes([id.number, 0, 0].into()), Payload::from("x"));
-            order.received(id, &queue, &mut sink);
+            ordering.received(id, &queue, &mut sink);
         }
-        let (before, sent) = (order.clone(), sink.messages.len());
+        let (before, sent) = (ordering.clone(), sink.messages.len());
         for message in foreign {
-            order.handle_message(node(1), *message, &queue, &mut sink);
+            ordering.handle_message(node(1), *message, &queue, &mut sink);
         }
-        assert_eq!((&order, sink.messages.len()), (&before, sent));
+        assert_eq!((&ordering, sink.messages.len()), (&before, sent));
     }
 }
 
@@ -62,9 +62,9 @@ fn reports_of_another_ordering_do_not_change_the_settled_order() {
 
 #[test]
 fn orderings_of_different_types_differ_and_clones_are_equal() {
-    let fifo = begun(Fifo::boxed);
+    let fifo = at_node_3(Fifo::boxed);
     assert_eq!(fifo, fifo.clone());
-    assert_ne!(fifo, begun(Unordered::boxed));
+    assert_ne!(fifo, at_node_3(Unordered::boxed));
     let mut later = fifo.clone();
     later.delivered(id(1, 1), &queue(3));
     assert_ne!(fifo, later);

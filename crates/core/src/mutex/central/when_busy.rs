@@ -85,6 +85,6 @@ fn with_denials(case: &Case<'_>, entries: u64) -> Range {
     }
 }
 
-pub(super) const fn choice(value: &'static str, usual: bool) -> Choice {
-    Choice { algorithm: "central", option: "when-busy", value, is_default: usual }
+pub(super) const fn choice(value: &'static str, is_default: bool) -> Choice {
+    Choice { algorithm: "central", option: "when-busy", value, is_default }
 }

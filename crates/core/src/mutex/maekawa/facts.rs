@@ -18,8 +18,8 @@ pub const fn facts(form: Form, quorums: Quorums) -> Facts {
         Quorums::Grid => |_| Ok(()),
         Quorums::Plane => |nodes| Quorums::Plane.fit(nodes),
     };
-    let usual = Facts::new(profile(form, quorums), cost(form, quorums));
-    Facts { fairness, fits, form: choices(form, quorums), ..usual }
+    let defaults = Facts::new(profile(form, quorums), cost(form, quorums));
+    Facts { fairness, fits, form: choices(form, quorums), ..defaults }
 }
 
 const fn profile(form: Form, quorums: Quorums) -> Profile {
@@ -51,8 +51,8 @@ const fn choices(form: Form, quorums: Quorums) -> &'static [Choice] {
     }
 }
 
-const fn choice(option: &'static str, value: &'static str, usual: bool) -> Choice {
-    Choice { algorithm: "maekawa", option, value, is_default: usual }
+const fn choice(option: &'static str, value: &'static str, is_default: bool) -> Choice {
+    Choice { algorithm: "maekawa", option, value, is_default }
 }
 
 const fn cost(form: Form, quorums: Quorums) -> Cost {

@@ -220,8 +220,8 @@ pub(super) fn reported_are_deadlocked(facets: &[u64]) -> bool {
     let actual = FacetGraph::of(facets);
     let stuck = actual.graph.stuck();
     let is_mixed = actual.all.iter().any(|state| state.any);
-    let is_cause = |who| is_mixed || actual.graph.deadlock_of(&who).is_some();
-    actual.sites(reported).map(process).all(|who| stuck.contains(&who) && is_cause(who))
+    let is_cause = |agent| is_mixed || actual.graph.deadlock_of(&agent).is_some();
+    actual.sites(reported).map(process).all(|agent| stuck.contains(&agent) && is_cause(agent))
 }
 
 /// When nothing more can happen, every deadlock, and every cycle behind one, has a reported
@@ -231,7 +231,7 @@ pub(super) fn deadlocks_are_reported(facets: &[u64]) -> bool {
     let reported = actual.all.iter().fold(0, |reported, state| reported | state.reported);
     let record_event = |agent: &Agent| !agent.is_resource() && reported >> agent.site.index() & 1 == 1;
     let behind = (0..actual.all.len()).filter_map(|site| actual.graph.deadlock_of(&process(site)));
-    actual.graph.deadlocks().into_iter().chain(behind).all(|one| one.waits.iter().any(|(who, _)| record_event(who)))
+    actual.graph.deadlocks().into_iter().chain(behind).all(|one| one.waits.iter().any(|(agent, _)| record_event(agent)))
 }
 
 /// Every victim is part of a deadlock.
@@ -241,7 +241,7 @@ pub(super) fn victims_are_deadlocked(facets: &[u64]) -> bool {
     }
     let actual = FacetGraph::of(facets);
     let victim = (0..actual.all.len()).filter(|site| actual.all[*site].victim);
-    victim.map(process).all(|who| actual.graph.deadlock_of(&who).is_some())
+    victim.map(process).all(|agent| actual.graph.deadlock_of(&agent).is_some())
 }
 
 /// No process is deadlocked.

@@ -104,7 +104,7 @@ pub struct Requester {
 impl Requester {
     fn record_event(&mut self, event: &Event, clients: &Requesters) {
         match event {
-            Event::Waits { who, wait_id, need } if who.is_resource() => {
+            Event::Waits { agent, wait_id, need } if agent.is_resource() => {
                 if let [holder] = need.on() {
                     self.state.set_holder(holder.site, *wait_id);
                 }
@@ -122,8 +122,8 @@ impl Requester {
                     self.state.record_received(number, *wait_id);
                 }
             }
-            Event::Asked { who, by, .. } => {
-                if !who.is_resource() {
+            Event::Asked { agent, by, .. } => {
+                if !agent.is_resource() {
                     self.obligations.insert(*by);
                 }
             }
@@ -134,17 +134,17 @@ impl Requester {
                     self.state.record_returned(number, *wait_id);
                 }
             }
-            Event::Answers { who, to, wait_id } => {
-                if !who.is_resource() {
+            Event::Answers { agent, to, wait_id } => {
+                if !agent.is_resource() {
                     self.obligations.remove(to);
                 }
                 self.state.answers(to.site, *wait_id);
             }
-            Event::Runs { who, .. } if who.is_resource() => self.state.clear_holder(),
+            Event::Runs { agent, .. } if agent.is_resource() => self.state.clear_holder(),
             Event::Runs { .. } => self.resume(None),
             Event::GaveUp { wait_id, .. } => self.resume(Some(*wait_id)),
-            Event::Withdrawn { who, by } => {
-                if !who.is_resource() {
+            Event::Withdrawn { agent, by } => {
+                if !agent.is_resource() {
                     self.obligations.remove(by);
                 }
             }
@@ -162,8 +162,8 @@ impl Requester {
 
 /// The reported processes, one bit per site.
 fn members(report: &Report) -> u64 {
-    let processes = report.waits.iter().filter(|wait| !wait.who.is_resource());
-    processes.fold(0, |mask, wait| mask | 1_u64 << wait.who.site.index())
+    let processes = report.waits.iter().filter(|wait| !wait.agent.is_resource());
+    processes.fold(0, |mask, wait| mask | 1_u64 << wait.agent.site.index())
 }
 
 impl Clients for Requesters {

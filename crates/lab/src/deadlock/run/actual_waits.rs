@@ -19,24 +19,24 @@ pub struct ActualWaits {
 impl ActualWaits {
     pub fn record_event(&mut self, event: &Event) {
         match event {
-            Event::Waits { who, wait_id, need } => {
+            Event::Waits { agent, wait_id, need } => {
                 // A grant to a process that has aborted returns automatically.
-                let is_void = self.granted.get(who).is_some_and(|(holder, asked)| self.has_given_up(*holder, *asked));
-                if !(who.is_resource() && is_void) {
-                    self.waits.insert(*who, (*wait_id, need.clone()));
+                let is_void = self.granted.get(agent).is_some_and(|(holder, asked)| self.has_given_up(*holder, *asked));
+                if !(agent.is_resource() && is_void) {
+                    self.waits.insert(*agent, (*wait_id, need.clone()));
                 }
             }
             Event::Asked { by, wait_id, .. } if by.is_resource() => {
                 self.received.insert(*by, *wait_id);
             }
-            Event::Answers { who, to, wait_id } => {
-                if who.is_resource() {
-                    self.granted.insert(*who, (*to, *wait_id));
+            Event::Answers { agent, to, wait_id } => {
+                if agent.is_resource() {
+                    self.granted.insert(*agent, (*to, *wait_id));
                 }
-                self.record_answer(*who, *to, *wait_id);
+                self.record_answer(*agent, *to, *wait_id);
             }
-            Event::Runs { who, wait_id } => self.end_wait(*who, *wait_id),
-            Event::GaveUp { who, wait_id } => self.abort(*who, *wait_id),
+            Event::Runs { agent, wait_id } => self.end_wait(*agent, *wait_id),
+            Event::GaveUp { agent, wait_id } => self.abort(*agent, *wait_id),
             Event::Asked { .. }
             | Event::Withdrawn { .. }
             | Event::Deadlock(_)
@@ -45,46 +45,46 @@ impl ActualWaits {
         }
     }
 
-    fn has_given_up(&self, who: Agent, wait_id: WaitId) -> bool {
-        self.given_up.get(&who).is_some_and(|latest| wait_id <= *latest)
+    fn has_given_up(&self, agent: Agent, wait_id: WaitId) -> bool {
+        self.given_up.get(&agent).is_some_and(|latest| wait_id <= *latest)
     }
 
     /// Records that an agent answers another one's wait.
-    fn record_answer(&mut self, who: Agent, to: Agent, wait_id: WaitId) {
+    fn record_answer(&mut self, agent: Agent, to: Agent, wait_id: WaitId) {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(waits, _)| *waits == wait_id) else { return };
         let has_ended = match need {
             Need::All(on) => {
-                on.retain(|agent| *agent != who);
+                on.retain(|other| *other != agent);
                 on.is_empty()
             }
-            Need::Any(on) => on.contains(&who),
+            Need::Any(on) => on.contains(&agent),
         };
         if has_ended {
             self.waits.remove(&to);
         }
     }
 
-    fn end_wait(&mut self, who: Agent, wait_id: WaitId) {
-        if self.waits.get(&who).is_some_and(|(waits, _)| *waits == wait_id) {
-            self.waits.remove(&who);
+    fn end_wait(&mut self, agent: Agent, wait_id: WaitId) {
+        if self.waits.get(&agent).is_some_and(|(waits, _)| *waits == wait_id) {
+            self.waits.remove(&agent);
         }
     }
 
     /// Records that an agent aborts a wait.
-    fn abort(&mut self, who: Agent, wait_id: WaitId) {
-        self.end_wait(who, wait_id);
-        self.given_up.insert(who, wait_id);
+    fn abort(&mut self, agent: Agent, wait_id: WaitId) {
+        self.end_wait(agent, wait_id);
+        self.given_up.insert(agent, wait_id);
         let Self { waits, granted, received, .. } = self;
         waits.retain(|resource, (own, _)| {
-            let is_void = granted.get(resource) == Some(&(who, wait_id)) && received.get(resource) != Some(own);
+            let is_void = granted.get(resource) == Some(&(agent, wait_id)) && received.get(resource) != Some(own);
             !(resource.is_resource() && is_void)
         });
     }
 
     pub fn graph(&self) -> Graph<Agent> {
         let mut graph = Graph::new();
-        for (who, (_, need)) in &self.waits {
-            graph.wait(*who, need.clone());
+        for (agent, (_, need)) in &self.waits {
+            graph.wait(*agent, need.clone());
         }
         graph
     }
@@ -94,29 +94,29 @@ impl ActualWaits {
         self.graph().stuck()
     }
 
-    pub fn waits(&self, who: Agent) -> bool {
-        self.waits.contains_key(&who)
+    pub fn waits(&self, agent: Agent) -> bool {
+        self.waits.contains_key(&agent)
     }
 
     /// Every deadlock, and every cycle of agents that wait for all, including one that is hidden
     /// behind another deadlock.
     pub fn deadlocks(&self) -> Vec<Deadlock<Agent>> {
         let graph = self.graph();
-        let behind = self.waits.keys().filter_map(|who| graph.deadlock_of(who));
+        let behind = self.waits.keys().filter_map(|agent| graph.deadlock_of(agent));
         graph.deadlocks().into_iter().chain(behind).collect()
     }
 
     /// Returns why a report does not describe an actual deadlock; `None` if it does.
     pub fn objection(&self, report: &Report) -> Option<String> {
-        let wrong = |who: &Agent, wait_id: WaitId, need: &Need<Agent>| {
-            let Some((own, on)) = self.waits.get(who) else { return Some(format!("{who} does not wait")) };
+        let wrong = |agent: &Agent, wait_id: WaitId, need: &Need<Agent>| {
+            let Some((own, on)) = self.waits.get(agent) else { return Some(format!("{agent} does not wait")) };
             if *own != wait_id {
-                return Some(format!("{who} has another wait by now"));
+                return Some(format!("{agent} has another wait by now"));
             }
-            let gone = need.on().iter().find(|agent| !on.on().contains(agent));
-            gone.map(|agent| format!("{who} does not wait for {agent} any more"))
+            let gone = need.on().iter().find(|other| !on.on().contains(other));
+            gone.map(|other| format!("{agent} does not wait for {other} any more"))
         };
-        let untrue = report.waits.iter().find_map(|wait| wrong(&wait.who, wait.wait_id, &wait.need));
+        let untrue = report.waits.iter().find_map(|wait| wrong(&wait.agent, wait.wait_id, &wait.need));
         untrue.or_else(|| self.is_no_deadlock(report).then(|| "the reported agents can continue".to_owned()))
     }
 
@@ -127,13 +127,13 @@ impl ActualWaits {
         for wait in &report.waits {
             // An agent that needs any of several is blocked only by all of them, regardless of the
             // report.
-            let need = match self.waits.get(&wait.who) {
+            let need = match self.waits.get(&wait.agent) {
                 Some((_, need)) if need.is_any() => need.clone(),
                 Some(_) | None => wait.need.clone(),
             };
-            graph.wait(wait.who, need);
+            graph.wait(wait.agent, need);
         }
         let stuck = graph.stuck();
-        report.waits.is_empty() || report.waits.iter().any(|wait| !stuck.contains(&wait.who))
+        report.waits.is_empty() || report.waits.iter().any(|wait| !stuck.contains(&wait.agent))
     }
 }

@@ -41,7 +41,7 @@ impl Measures {
                 .truth
                 .deadlocked_agents()
                 .iter()
-                .filter(|who| !who.is_resource())
+                .filter(|agent| !agent.is_resource())
                 .map(ToString::to_string)
                 .collect(),
             detector_messages: self.detector,
@@ -63,15 +63,15 @@ impl Measures {
 
     fn record_event(&mut self, time: Time, event: &Event) {
         match event {
-            Event::Waits { who, need, .. } => {
+            Event::Waits { agent, need, .. } => {
                 self.waits += need.on().len() as u64;
-                self.remote += need.on().iter().filter(|agent| agent.site != who.site).count() as u64;
+                self.remote += need.on().iter().filter(|other| other.site != agent.site).count() as u64;
             }
             Event::Deadlock(report) => {
                 if self.truth.objection(report).is_some() {
                     self.phantoms += 1;
                 }
-                let since = report.waits.iter().filter_map(|wait| self.stuck_since.get(&wait.who)).max();
+                let since = report.waits.iter().filter_map(|wait| self.stuck_since.get(&wait.agent)).max();
                 self.delays.extend(since.map(|since| time.since(*since)));
                 self.reports.push(report.clone());
             }
@@ -86,9 +86,9 @@ impl Measures {
         self.truth.record_event(event);
         if let Event::Waits { .. } | Event::GaveUp { .. } = event {
             let stuck = self.truth.deadlocked_agents();
-            self.stuck_since.retain(|who, _| stuck.contains(who));
-            for who in stuck {
-                self.stuck_since.entry(who).or_insert(time);
+            self.stuck_since.retain(|agent, _| stuck.contains(agent));
+            for agent in stuck {
+                self.stuck_since.entry(agent).or_insert(time);
             }
         }
     }

@@ -53,30 +53,30 @@ struct MessageBudget {
     ever: u64,
     /// For each agent, the number of its detections, and the sum of the open waits at their starts
     /// minus all waits until then.
-    looks: BTreeMap<Agent, (u64, i128)>,
+    checks: BTreeMap<Agent, (u64, i128)>,
     spent: BTreeMap<Agent, u64>,
 }
 
 impl MessageBudget {
-    fn begin_wait(&mut self, who: Agent, remote: u64) {
-        self.end_wait(who);
-        self.open.insert(who, remote);
+    fn begin_wait(&mut self, agent: Agent, remote: u64) {
+        self.end_wait(agent);
+        self.open.insert(agent, remote);
         self.alive += remote;
         self.ever += remote;
-        let (looks, head_start) = self.looks.entry(who).or_default();
-        *looks += 1;
+        let (checks, head_start) = self.checks.entry(agent).or_default();
+        *checks += 1;
         *head_start += i128::from(self.alive) - i128::from(self.ever);
     }
 
-    fn end_wait(&mut self, who: Agent) {
-        self.alive -= self.open.remove(&who).unwrap_or(0);
+    fn end_wait(&mut self, agent: Agent) {
+        self.alive -= self.open.remove(&agent).unwrap_or(0);
     }
 
     /// The expected number of messages of all detections of one agent: one per wait that existed
     /// since the detection started.
-    fn allowance(&self, who: Agent) -> u64 {
-        let (looks, head_start) = self.looks.get(&who).copied().unwrap_or_default();
-        u64::try_from(i128::from(looks) * i128::from(self.ever) + head_start).unwrap_or(0)
+    fn allowance(&self, agent: Agent) -> u64 {
+        let (checks, head_start) = self.checks.get(&agent).copied().unwrap_or_default();
+        u64::try_from(i128::from(checks) * i128::from(self.ever) + head_start).unwrap_or(0)
     }
 }
 
@@ -102,43 +102,44 @@ impl Properties {
     /// A deadlock at the end that was not reported, or not resolved although victims are chosen.
     fn undetected_deadlock(&self) -> Option<Violation> {
         let deadlocks = self.truth.deadlocks();
-        let is_reported = |who: &Agent| self.reported.iter().any(|(agent, _)| agent == who);
+        let is_reported = |agent: &Agent| self.reported.iter().any(|(other, _)| other == agent);
         let missed =
-            deadlocks.iter().find(|one| self.resolves || !one.waits.iter().any(|(who, _)| is_reported(who)))?;
-        let since = missed.waits.iter().filter_map(|(who, _)| self.begun.get(who)).min().copied().unwrap_or(self.end);
-        let waits: Vec<_> = missed.waits.iter().map(|(who, need)| format!("{who} waits for {need}")).collect();
+            deadlocks.iter().find(|one| self.resolves || !one.waits.iter().any(|(agent, _)| is_reported(agent)))?;
+        let since =
+            missed.waits.iter().filter_map(|(agent, _)| self.begun.get(agent)).min().copied().unwrap_or(self.end);
+        let waits: Vec<_> = missed.waits.iter().map(|(agent, need)| format!("{agent} waits for {need}")).collect();
         let text = format!("not detected: {}", waits.join(", "));
         Some(Violation { time: self.end, line: self.lines, since, text })
     }
 
     fn record_event(&mut self, time: Time, event: &Event) {
         match event {
-            Event::Waits { who, need, .. } => {
-                self.begun.insert(*who, time);
-                let remote = need.on().iter().filter(|agent| agent.site != who.site).count() as u64;
-                self.budget.begin_wait(*who, remote);
+            Event::Waits { agent, need, .. } => {
+                self.begun.insert(*agent, time);
+                let remote = need.on().iter().filter(|other| other.site != agent.site).count() as u64;
+                self.budget.begin_wait(*agent, remote);
             }
-            Event::Runs { who, .. } => self.budget.end_wait(*who),
-            Event::GaveUp { who, .. } => {
-                self.budget.end_wait(*who);
-                self.victims.remove(who);
+            Event::Runs { agent, .. } => self.budget.end_wait(*agent),
+            Event::GaveUp { agent, .. } => {
+                self.budget.end_wait(*agent);
+                self.victims.remove(agent);
             }
             Event::Deadlock(report) => {
                 self.found_any |= self.truth.objection(report).is_none();
-                self.reported.extend(report.waits.iter().map(|wait| (wait.who, wait.wait_id)));
+                self.reported.extend(report.waits.iter().map(|wait| (wait.agent, wait.wait_id)));
                 self.judge(time, report, ReportUse::Report);
             }
-            Event::Victim { who, report } => {
-                self.judge(time, report, ReportUse::Victim(*who));
-                self.victims.insert(*who, report.clone());
+            Event::Victim { agent, report } => {
+                self.judge(time, report, ReportUse::Victim(*agent));
+                self.victims.insert(*agent, report.clone());
             }
             Event::Asked { .. } | Event::Answers { .. } | Event::Withdrawn { .. } | Event::Refused(_) => {}
         }
         self.truth.record_event(event);
-        self.reported.retain(|(who, _)| self.truth.waits(*who));
+        self.reported.retain(|(agent, _)| self.truth.waits(*agent));
         if let Event::Answers { .. } | Event::GaveUp { .. } = event {
-            for (who, report) in self.victims.clone() {
-                self.judge(time, &report, ReportUse::Victim(who));
+            for (agent, report) in self.victims.clone() {
+                self.judge(time, &report, ReportUse::Victim(agent));
             }
         }
     }
@@ -149,10 +150,12 @@ impl Properties {
             return;
         }
         let Some(objection) = self.truth.objection(report) else { return };
-        let since = report.waits.iter().filter_map(|wait| self.begun.get(&wait.who)).min().copied().unwrap_or(time);
+        let since = report.waits.iter().filter_map(|wait| self.begun.get(&wait.agent)).min().copied().unwrap_or(time);
         let text = match used_as {
             ReportUse::Report => format!("false deadlock report ({report}): {objection}"),
-            ReportUse::Victim(who) => format!("{who} is the victim of a false deadlock report ({report}): {objection}"),
+            ReportUse::Victim(agent) => {
+                format!("{agent} is the victim of a false deadlock report ({report}): {objection}")
+            }
         };
         self.no_phantom = Some(Violation { time, line: self.lines, since, text });
     }
@@ -162,12 +165,12 @@ impl Properties {
         let counts = |bound: &Bound| sent.class == Class::Algorithm && bound.kinds.contains(&sent.kind);
         let Some(bound) = self.bound.filter(counts) else { return };
         let name = sent.label.map(ToString::to_string).unwrap_or_default();
-        let Some(who) = name.split(['→', ':']).next().and_then(|first| first.parse::<Agent>().ok()) else { return };
-        let spent = self.budget.spent.entry(who).or_default();
+        let Some(agent) = name.split(['→', ':']).next().and_then(|first| first.parse::<Agent>().ok()) else { return };
+        let spent = self.budget.spent.entry(agent).or_default();
         *spent += 1;
-        let (spent, most) = (*spent, bound.factor * self.budget.allowance(who));
+        let (spent, most) = (*spent, bound.factor * self.budget.allowance(agent));
         if spent > most && self.bounded.is_none() {
-            let text = format!("detections of {who} sent {spent} messages; expected at most {most}");
+            let text = format!("detections of {agent} sent {spent} messages; expected at most {most}");
             self.bounded = Some(Violation { time, line: self.lines, since: Time::ZERO, text });
         }
     }

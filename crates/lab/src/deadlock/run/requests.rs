@@ -72,11 +72,11 @@ impl Choices {
     }
 
     /// The requests of one round. The process waits for each before it sends the next.
-    pub(super) fn round(&mut self, who: Agent) -> Vec<Need<Agent>> {
+    pub(super) fn round(&mut self, agent: Agent) -> Vec<Need<Agent>> {
         let taking = !self.demand.resources.is_empty();
         let mut others: Vec<_> = match taking {
             true => self.demand.resources.clone(),
-            false => self.demand.processes.iter().copied().filter(|other| *other != who).collect(),
+            false => self.demand.processes.iter().copied().filter(|other| *other != agent).collect(),
         };
         let most = self.demand.fan_out.clamp(1, others.len().max(1));
         let count = if taking { most } else { 1 + self.rng.below(most as u64) as usize };

@@ -47,7 +47,7 @@ struct State {
 impl Processes {
     pub fn new(demand: Demand, seed: u64) -> Self {
         let state = State { rounds: demand.rounds, ..State::default() };
-        let states = demand.processes.iter().map(|who| (*who, state.clone())).collect();
+        let states = demand.processes.iter().map(|agent| (*agent, state.clone())).collect();
         let choices = Box::new(Choices::new(demand, seed));
         Self::of(Behavior::Free { choices, states })
     }
@@ -63,7 +63,7 @@ impl Processes {
 
 impl State {
     /// The process is running: schedules its next action.
-    fn resume(&mut self, who: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
+    fn resume(&mut self, agent: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
         if self.waits {
             return;
         }
@@ -87,33 +87,33 @@ impl State {
     }
 
     /// Performs the actions that are due.
-    fn act(&mut self, who: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
+    fn act(&mut self, agent: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
         if self.waits {
             return;
         }
         if self.release_at.take_if(|at| *at <= now).is_some() {
-            self.release(who, now, plan);
-            self.resume(who, now, choices, plan);
+            self.release(agent, now, plan);
+            self.resume(agent, now, choices, plan);
         }
         if self.ask_at.take_if(|at| *at <= now).is_some() {
             if self.needs.is_empty() {
                 self.rounds = self.rounds.saturating_sub(1);
-                self.needs = if choices.sends_request() { choices.round(who).into() } else { VecDeque::new() };
+                self.needs = if choices.sends_request() { choices.round(agent).into() } else { VecDeque::new() };
             }
             match self.needs.pop_front() {
                 Some(need) => {
                     self.waits = true;
                     self.release_at = None;
-                    plan.command(now, who.site, Command::Ask { process: who.number, need });
+                    plan.command(now, agent.site, Command::Ask { process: agent.number, need });
                 }
-                None => self.resume(who, now, choices, plan),
+                None => self.resume(agent, now, choices, plan),
             }
         }
     }
 
-    fn release(&mut self, who: Agent, now: Time, plan: &mut Plan<Command>) {
+    fn release(&mut self, agent: Agent, now: Time, plan: &mut Plan<Command>) {
         for to in std::mem::take(&mut self.waiters) {
-            plan.command(now, who.site, Command::Answer { process: who.number, to });
+            plan.command(now, agent.site, Command::Answer { process: agent.number, to });
         }
     }
 
@@ -125,20 +125,20 @@ impl State {
 impl Behavior {
     fn hear(&mut self, now: Time, event: &Event, plan: &mut Plan<Command>) {
         let Self::Free { choices, states } = self else {
-            if let Event::Victim { who, .. } = event {
-                plan.command(now, who.site, Command::GiveUp { process: who.number });
+            if let Event::Victim { agent, .. } = event {
+                plan.command(now, agent.site, Command::GiveUp { process: agent.number });
             }
             return;
         };
-        let (Event::Asked { who, .. }
-        | Event::Withdrawn { who, .. }
-        | Event::Runs { who, .. }
-        | Event::GaveUp { who, .. }
-        | Event::Victim { who, .. }) = event
+        let (Event::Asked { agent, .. }
+        | Event::Withdrawn { agent, .. }
+        | Event::Runs { agent, .. }
+        | Event::GaveUp { agent, .. }
+        | Event::Victim { agent, .. }) = event
         else {
             return;
         };
-        let Some(state) = states.get_mut(who) else { return };
+        let Some(state) = states.get_mut(agent) else { return };
         match event {
             Event::Asked { by, .. } => {
                 state.waiters.insert(*by);
@@ -151,12 +151,12 @@ impl Behavior {
             Event::GaveUp { .. } => {
                 state.waits = false;
                 state.needs.clear();
-                state.release(*who, now, plan);
+                state.release(*agent, now, plan);
             }
-            Event::Victim { .. } => plan.command(now, who.site, Command::GiveUp { process: who.number }),
+            Event::Victim { .. } => plan.command(now, agent.site, Command::GiveUp { process: agent.number }),
             Event::Waits { .. } | Event::Answers { .. } | Event::Deadlock(_) | Event::Refused(_) => {}
         }
-        state.resume(*who, now, choices, plan);
+        state.resume(*agent, now, choices, plan);
     }
 }
 
@@ -164,8 +164,8 @@ impl Workload<Command, Event> for Processes {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         match &mut self.behavior {
             Behavior::Free { choices, states } => {
-                for (who, state) in states {
-                    state.resume(*who, Time::ZERO, choices, plan);
+                for (agent, state) in states {
+                    state.resume(*agent, Time::ZERO, choices, plan);
                 }
             }
             Behavior::Script { commands, reader } => {
@@ -186,8 +186,8 @@ impl Workload<Command, Event> for Processes {
             }
             ClientEvent::Alarm => {
                 let Behavior::Free { choices, states } = &mut self.behavior else { return };
-                for (who, state) in states.iter_mut().filter(|(who, _)| who.site == node) {
-                    state.act(*who, now, choices, plan);
+                for (agent, state) in states.iter_mut().filter(|(agent, _)| agent.site == node) {
+                    state.act(*agent, now, choices, plan);
                 }
             }
             ClientEvent::Crashed | ClientEvent::Restarted => {}
@@ -199,12 +199,12 @@ impl Workload<Command, Event> for Processes {
             Behavior::Script { .. } => true,
             Behavior::Free { choices, states } => {
                 let busy = states.values().any(|state| state.is_busy() || state.rounds > 0 && !state.waits);
-                let mut waiting = states.iter().filter(|(_, state)| state.waits).map(|(who, _)| who).peekable();
+                let mut waiting = states.iter().filter(|(_, state)| state.waits).map(|(agent, _)| agent).peekable();
                 if busy || waiting.peek().is_none() {
                     return !busy;
                 }
                 let stuck = self.truth.deadlocked_agents();
-                !choices.demand().resolves && waiting.all(|who| stuck.contains(who))
+                !choices.demand().resolves && waiting.all(|agent| stuck.contains(agent))
             }
         }
     }

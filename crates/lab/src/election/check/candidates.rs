@@ -91,9 +91,9 @@ impl Voter {
     }
 
     /// Records an epoch that the node reported, which must be at least `least`.
-    fn record_epoch(&mut self, epoch: Epoch, least: Option<Epoch>, story: &mut StepRecord) {
+    fn record_epoch(&mut self, epoch: Epoch, least: Option<Epoch>, record: &mut StepRecord) {
         if least.is_some_and(|least| epoch < least) {
-            story.breach = Some(EPOCHS_GROW);
+            record.violation = Some(EPOCHS_GROW);
         }
         self.latest = self.latest.max(Some(epoch));
     }
@@ -109,19 +109,19 @@ impl Voter {
         }
     }
 
-    fn record_event(&mut self, event: &Event, leases: bool, story: &mut StepRecord) {
+    fn record_event(&mut self, event: &Event, leases: bool, record: &mut StepRecord) {
         match *event {
             Event::Began { epoch } => {
-                self.record_epoch(epoch, self.latest, story);
+                self.record_epoch(epoch, self.latest, record);
                 (self.belief, self.term) = (Belief::Unaware, None);
             }
             Event::Elected { leader, epoch, until } => {
-                self.record_epoch(epoch, self.latest.max(self.known), story);
+                self.record_epoch(epoch, self.latest.max(self.known), record);
                 self.known = self.known.max(Some(epoch));
                 self.belief = Belief::Knows { leader, epoch };
                 self.term = (leases && self.leads()).then_some(until);
                 let epoch = u32::try_from(epoch.0).unwrap_or(u32::MAX);
-                story.past.push(PastEvent::Elected { epoch, leader: leader.index() as u32 });
+                record.past.push(PastEvent::Elected { epoch, leader: leader.index() as u32 });
             }
             Event::Extended { until } => self.term = (leases && self.leads()).then_some(until),
             Event::Ended { .. } => (self.belief, self.term) = (Belief::Unaware, None),
@@ -170,7 +170,7 @@ impl Clients for Voters {
         offers
     }
 
-    fn observe(&self, client: &mut Voter, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
+    fn observe(&self, client: &mut Voter, news: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
         client.awaits_event = match news {
             ClientStep::Issued(_) => true,
             ClientStep::Emitted(_) | ClientStep::Crashed | ClientStep::Restarted => false,
@@ -178,7 +178,7 @@ impl Clients for Voters {
         };
         match news {
             ClientStep::Issued(command) => client.record_command(*command),
-            ClientStep::Emitted(event) => client.record_event(event, self.leases, story),
+            ClientStep::Emitted(event) => client.record_event(event, self.leases, record),
             ClientStep::Crashed => {
                 (client.belief, client.term, client.latest, client.gone) = (Belief::Down, None, None, 0);
             }

@@ -31,7 +31,7 @@ impl Default for SendBehavior {
 impl CheckedFamily for Multicast {
     const IN_ROUNDS: bool = false;
     /// Reliable multicast must handle a sender that crashes in the middle of its sends.
-    const CUT_SHORT: bool = true;
+    const CRASH_INTERRUPTS_SENDS: bool = true;
 
     type Behavior = SendBehavior;
     type CheckClients = Senders;

@@ -116,7 +116,7 @@ impl Clients for Contenders {
         }
     }
 
-    fn observe(&self, client: &mut Contender, news: ClientStep<'_, Command, Event>, story: &mut StepRecord) {
+    fn observe(&self, client: &mut Contender, news: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
         let waited = client.phase == ClientPhase::Waiting;
         client.awaits_answer = match news {
             ClientStep::Issued(Command::Cancel | Command::Release) => self.views,
@@ -132,21 +132,21 @@ impl Clients for Contenders {
                     _ => Access::Exclusive,
                 };
                 client.left = client.left.map(|left| left.saturating_sub(1));
-                story.past.push(PastEvent::Requested(client.access));
+                record.past.push(PastEvent::Requested(client.access));
             }
             ClientStep::Issued(Command::Cancel | Command::Release) => {}
             ClientStep::Emitted(Event::Entered { fence, .. }) => {
                 if !waited {
-                    story.breach = Some(ASKED_FIRST);
+                    record.violation = Some(ASKED_FIRST);
                 }
                 client.phase = ClientPhase::Holding;
-                story.past.push(PastEvent::Entered(packed(*fence), client.access));
+                record.past.push(PastEvent::Entered(packed(*fence), client.access));
             }
             ClientStep::Emitted(Event::Left | Event::Lost | Event::Denied | Event::Cancelled) => {
                 client.phase = ClientPhase::Idle;
                 client.access = Access::Exclusive;
                 if waited {
-                    story.past.push(PastEvent::Ended);
+                    record.past.push(PastEvent::Ended);
                 }
             }
             ClientStep::Emitted(Event::Extended { .. } | Event::Refused(_))
@@ -156,7 +156,7 @@ impl Clients for Contenders {
                 client.phase = ClientPhase::NodeDown;
                 client.access = Access::Exclusive;
                 if waited {
-                    story.past.push(PastEvent::Ended);
+                    record.past.push(PastEvent::Ended);
                 }
             }
             ClientStep::Restarted => client.phase = ClientPhase::Idle,

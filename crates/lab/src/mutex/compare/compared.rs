@@ -30,21 +30,21 @@ impl UnsupportedSizes {
 impl ComparedAlgorithms {
     /// Omits algorithms at sizes that they do not support. Fails if no algorithm is left, or if a
     /// named algorithm supports none of the sizes.
-    pub(super) fn of(all: Vec<&'static MutexEntry>, sizes: &[usize], named: &[String]) -> Result<Self, CompareError> {
+    pub(super) fn new(all: Vec<&'static MutexEntry>, sizes: &[usize], named: &[String]) -> Result<Self, CompareError> {
         let mut compared = Self { contenders: Vec::new(), left_out: Vec::new() };
         for entry in all {
             let algorithm = entry.facts.profile.name;
-            let misfits = sizes.iter().filter_map(|size| Some((*size, (entry.facts.fits)(*size).err()?)));
-            let (misfits, reasons): (Vec<_>, Vec<_>) = misfits.unzip();
-            let is_there = misfits.len() < sizes.len();
+            let unsupported = sizes.iter().filter_map(|size| Some((*size, (entry.facts.fits)(*size).err()?)));
+            let (unsupported, reasons): (Vec<_>, Vec<_>) = unsupported.unzip();
+            let supports_any = unsupported.len() < sizes.len();
             if let Some(why) = reasons.first().copied() {
-                if !is_there && named.iter().any(|name| name == algorithm) {
-                    let sizes = list(&misfits, "or");
+                if !supports_any && named.iter().any(|name| name == algorithm) {
+                    let sizes = list(&unsupported, "or");
                     return CompareError::refused(format!("'{algorithm}' does not support groups of {sizes}: {why}."));
                 }
                 compared.left_out.push(UnsupportedSizes { algorithm, sizes: misfits, why });
             }
-            compared.contenders.extend(is_there.then_some(entry));
+            compared.contenders.extend(supports_any.then_some(entry));
         }
         if compared.contenders.is_empty() {
             let why = compared.left_out.first().map(UnsupportedSizes::sentence).unwrap_or_default();
@@ -55,10 +55,10 @@ impl ComparedAlgorithms {
 }
 
 /// `4`, `4 and 9`, `4, 9 and 16`.
-fn list(sizes: &[usize], and: &str) -> String {
-    let words: Vec<_> = sizes.iter().map(ToString::to_string).collect();
-    match &words[..] {
-        [first @ .., last] if !first.is_empty() => format!("{} {and} {last}", first.join(", ")),
+fn list(sizes: &[usize], conjunction: &str) -> String {
+    let numbers: Vec<_> = sizes.iter().map(ToString::to_string).collect();
+    match &numbers[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} {conjunction} {last}", first.join(", ")),
         few => few.concat(),
     }
 }
@@ -81,7 +81,7 @@ mod tests {
     fn compared(sizes: &[usize], named: &[String]) -> Result<(usize, String), String> {
         let others = contenders(&["ricart-agrawala".into()], Forms::Default).unwrap();
         let all = std::iter::once(squares_only()).chain(others.into_iter().filter(|_| named.is_empty())).collect();
-        let compared = ComparedAlgorithms::of(all, sizes, named).map_err(|error| error.to_string())?;
+        let compared = ComparedAlgorithms::new(all, sizes, named).map_err(|error| error.to_string())?;
         Ok((
             compared.contenders.len(),
             compared.left_out.iter().map(|left| left.sentence()).collect::<Vec<_>>().join(" "),
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn at_least_one_algorithm_must_be_left() {
-        let result = ComparedAlgorithms::of(vec![squares_only()], &[2], &[])
+        let result = ComparedAlgorithms::new(vec![squares_only()], &[2], &[])
             .map(|compared| compared.contenders.len())
             .map_err(|error| error.to_string());
         let why = "no algorithm supports the given sizes. central is omitted for 2 nodes: it needs a square.";

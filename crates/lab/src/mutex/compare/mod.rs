@@ -1,5 +1,5 @@
-//! Mutual-exclusion algorithms side by side: the cost of an entry beside the expected cost, and the
-//! effect of failures.
+//! Compares mutual-exclusion algorithms: the measured cost of an entry with the expected cost, and
+//! the effect of failures.
 
 mod chart;
 mod compared;
@@ -18,7 +18,7 @@ pub use traffic::{OfferedLoad, Traffic, TrafficError};
 
 use super::failures::FailureStudy;
 use super::{Mutex, MutexEntry};
-use crate::compare::{Asked, CompareError, CompareTask, ComparedFamily, reject_duplicates};
+use crate::compare::{CompareError, CompareRequest, CompareTask, ComparedFamily, reject_duplicates};
 use crate::options::{Options, parse_whole};
 use clap::Args;
 use compared::ComparedAlgorithms;
@@ -67,40 +67,50 @@ impl Options for MutexCompareArgs {
     }
 }
 
-/// Each process connects to every other one, and all share the cores of one machine.
+/// Maximum number of real processes. Each connects to every other one, and all share the cores of
+/// one machine.
 const MAX_PROCESSES: usize = 64;
 /// Default sizes of groups: squares, so that grid quorums are complete.
-const USUAL_SIZES: [usize; 5] = [4, 9, 16, 25, 49];
+const DEFAULT_SIZES: [usize; 5] = [4, 9, 16, 25, 49];
 /// Default sizes with real processes, which start quickly at these sizes.
 const REAL_SIZES: [usize; 2] = [4, 9];
-/// At low loads the think times of real clients would be minutes.
-const REAL_TRAFFICS: [Traffic; 3] = [Traffic::Single, Traffic::Random(OfferedLoad::USUAL), Traffic::All];
-const USUAL_ENTRIES: u64 = 100;
-/// In a group of this size some nodes hold the lock, some wait and some are idle.
-const USUAL_FAILURE_SIZE: usize = 5;
-/// A holder, a waiter and an idle victim.
+/// Default workloads with real processes. Lower loads are left out: the think times of real clients
+/// would be minutes.
+const REAL_TRAFFICS: [Traffic; 3] = [Traffic::Single, Traffic::Random(OfferedLoad::DEFAULT), Traffic::All];
+const DEFAULT_ENTRIES: u64 = 100;
+/// Default size of groups in failure studies: large enough that during most of a run one node holds
+/// the lock, some wait and some are idle.
+const DEFAULT_FAILURE_SIZE: usize = 5;
+/// Minimum size of groups in failure studies: a holder, a waiter and an idle node.
 const MIN_FAILURE_SIZE: usize = 3;
 
 impl ComparedFamily for Mutex {
     type CompareArgs = MutexCompareArgs;
     const NOT_APPLICABLE: &'static str = "to mutual exclusion";
 
-    fn compare<T: CompareTask>(asked: &Asked<'_, Self::CompareArgs>, task: T) -> Result<T::Output, CompareError> {
-        Ok(if asked.own.failures { task.perform(asked.failures()?) } else { task.perform(asked.costs()?) })
+    fn compare<T: CompareTask>(
+        request: &CompareRequest<'_, Self::CompareArgs>,
+        task: T,
+    ) -> Result<T::Output, CompareError> {
+        Ok(if request.family_args.failures {
+            task.perform(request.failures()?)
+        } else {
+            task.perform(request.costs()?)
+        })
     }
 }
 
-impl Asked<'_, MutexCompareArgs> {
+impl CompareRequest<'_, MutexCompareArgs> {
     /// Plans the comparison of costs.
     fn costs(&self) -> Result<Costs, CompareError> {
-        let MutexCompareArgs { entries, real, tls, .. } = *self.own;
-        let entries = entries.unwrap_or(USUAL_ENTRIES);
+        let MutexCompareArgs { entries, real, tls, .. } = *self.family_args;
+        let entries = entries.unwrap_or(DEFAULT_ENTRIES);
         if entries == 0 {
             return CompareError::refused("--entries must be at least 1; got 0. Use for example --entries 100.");
         }
-        let traffics = self.traffics()?;
-        let sizes = self.sizes_or(if real { &REAL_SIZES } else { &USUAL_SIZES });
-        let ComparedAlgorithms { contenders, left_out } = self.compared(&sizes)?;
+        let traffics = self.workloads()?;
+        let sizes = self.sizes_or(if real { &REAL_SIZES } else { &DEFAULT_SIZES });
+        let ComparedAlgorithms { contenders, left_out } = self.supported(&sizes)?;
         let largest = sizes.iter().copied().max().unwrap_or_default();
         if real && largest > MAX_PROCESSES {
             return CompareError::refused(format!(
@@ -115,23 +125,23 @@ impl Asked<'_, MutexCompareArgs> {
 
     /// Plans the failure studies.
     fn failures(&self) -> Result<Failures, CompareError> {
-        let smallest = self.sizes.and_then(|sizes| sizes.iter().min()).copied().unwrap_or(USUAL_FAILURE_SIZE);
+        let smallest = self.sizes.and_then(|sizes| sizes.iter().min()).copied().unwrap_or(DEFAULT_FAILURE_SIZE);
         if smallest < MIN_FAILURE_SIZE {
             return CompareError::refused(format!(
                 "--nodes must be at least {MIN_FAILURE_SIZE} with --failures, for a holder, a waiter and an idle node; got {smallest}."
             ));
         }
         let ComparedAlgorithms { contenders, left_out } = match self.sizes {
-            Some(sizes) => self.compared(sizes)?,
+            Some(sizes) => self.supported(sizes)?,
             // An algorithm that does not support the default size supports a slightly larger one.
             None => ComparedAlgorithms { contenders: self.selected()?, left_out: Vec::new() },
         };
         let mut studies = Vec::new();
         for entry in contenders {
             let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
-            let own: Vec<_> = match self.sizes {
+            let sizes: Vec<_> = match self.sizes {
                 Some(sizes) => sizes.iter().copied().filter(fits).collect(),
-                None => (USUAL_FAILURE_SIZE..=MAX_PROCESSES).find(fits).into_iter().collect(),
+                None => (DEFAULT_FAILURE_SIZE..=MAX_PROCESSES).find(fits).into_iter().collect(),
             };
             studies.extend(
                 own.into_iter().map(|nodes| FailureStudy { seed: self.seed, ..FailureStudy::new(entry, nodes) }),
@@ -140,21 +150,21 @@ impl Asked<'_, MutexCompareArgs> {
         Ok(Failures { studies, left_out, seed: self.seed, rows: Vec::new() })
     }
 
-    /// The algorithms that the options select.
+    /// Returns the algorithms that the options select.
     fn selected(&self) -> Result<Vec<&'static MutexEntry>, CompareError> {
         let forms = if self.own.forms { Forms::All } else { Forms::Default };
         Ok(contenders(self.algorithms, forms)?)
     }
 
-    fn compared(&self, sizes: &[usize]) -> Result<ComparedAlgorithms, CompareError> {
-        ComparedAlgorithms::of(self.selected()?, sizes, self.algorithms)
+    fn supported(&self, sizes: &[usize]) -> Result<ComparedAlgorithms, CompareError> {
+        ComparedAlgorithms::new(self.selected()?, sizes, self.algorithms)
     }
 
-    fn traffics(&self) -> Result<Vec<Traffic>, CompareError> {
-        let words: Vec<_> = self.own.workload.iter().map(ToString::to_string).collect();
-        reject_duplicates("--workload", &words)?;
-        Ok(match &self.own.workload[..] {
-            [] if self.own.real => REAL_TRAFFICS.to_vec(),
+    fn workloads(&self) -> Result<Vec<Traffic>, CompareError> {
+        let names: Vec<_> = self.family_args.workload.iter().map(ToString::to_string).collect();
+        reject_duplicates("--workload", &names)?;
+        Ok(match &self.family_args.workload[..] {
+            [] if self.family_args.real => REAL_TRAFFICS.to_vec(),
             [] => Traffic::ALL.to_vec(),
             given => given.to_vec(),
         })

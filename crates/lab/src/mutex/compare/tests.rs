@@ -15,7 +15,7 @@ fn costs() -> Costs {
     Costs {
         contenders: contenders(&["ricart-agrawala".into()], Forms::Default).unwrap(),
         sizes: vec![4],
-        traffics: vec![Traffic::Random(OfferedLoad::USUAL)],
+        traffics: vec![Traffic::Random(OfferedLoad::DEFAULT)],
         left_out: Vec::new(),
         entries: 10,
         seed: 1,

@@ -31,7 +31,7 @@ pub struct OfferedLoad(Chance);
 
 impl OfferedLoad {
     /// The load of `random`.
-    pub const USUAL: Self = Self::percent(50);
+    pub const DEFAULT: Self = Self::percent(50);
 
     /// A load in percent, at least 1.
     pub const fn percent(percent: u32) -> Self {
@@ -67,7 +67,7 @@ impl Traffic {
         Self::Pair,
         Self::Random(OfferedLoad::percent(1)),
         Self::Random(OfferedLoad::percent(10)),
-        Self::Random(OfferedLoad::USUAL),
+        Self::Random(OfferedLoad::DEFAULT),
         Self::All,
     ];
 
@@ -88,11 +88,11 @@ impl Traffic {
                 ..defaults
             },
             // The default behaviour of the lab's clients.
-            Self::Random(OfferedLoad::USUAL) => Settings { workload: Pattern::Random, ..defaults },
+            Self::Random(OfferedLoad::DEFAULT) => Settings { workload: Pattern::Random, ..defaults },
             Self::Random(load) => {
                 let askers = entries.min(nodes as u64);
                 let think = load.stretch(message.times(askers.saturating_mul(2)));
-                let think = Some(Latency::Uniform { least: Duration::ZERO, most: think });
+                let think = Some(Latency::Uniform { min: Duration::ZERO, max: think });
                 Settings { workload: Pattern::Random, think, ..defaults }
             }
             Self::All => Settings { workload: Pattern::All, ..defaults },
@@ -113,7 +113,7 @@ impl fmt::Display for Traffic {
         match self {
             Self::Single => f.pad("single"),
             Self::Pair => f.pad("pair"),
-            Self::Random(OfferedLoad::USUAL) => f.pad("random"),
+            Self::Random(OfferedLoad::DEFAULT) => f.pad("random"),
             Self::Random(load) => f.pad(&format!("random:{}%", load.in_percent())),
             Self::All => f.pad("all"),
         }
@@ -149,7 +149,7 @@ impl FromStr for Traffic {
             ("single", None) => Ok(Self::Single),
             ("pair", None) => Ok(Self::Pair),
             ("all", None) => Ok(Self::All),
-            ("random", None) => Ok(Self::Random(OfferedLoad::USUAL)),
+            ("random", None) => Ok(Self::Random(OfferedLoad::DEFAULT)),
             ("random", Some(load)) => match load.parse::<Chance>().map_err(TrafficError::NoShare)? {
                 share if share.is_zero() => Err(TrafficError::Nothing),
                 share => Ok(Self::Random(OfferedLoad(share))),
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(think(50, 100, 5), None);
         let longest = Traffic::Random(OfferedLoad::percent(1)).settings(u64::MAX, usize::MAX, Duration::from_millis(1));
         let most = Duration::from_nanos(u64::MAX);
-        assert_eq!(longest.think, Some(Latency::Uniform { least: Duration::ZERO, most }));
+        assert_eq!(longest.think, Some(Latency::Uniform { min: Duration::ZERO, max: most }));
         let Settings { think, entries, .. } = Traffic::All.settings(7, 5, Duration::from_millis(1));
         assert_eq!((think, entries), (None, 7));
     }

@@ -115,9 +115,9 @@ impl FailureStudy {
     }
 
     fn spec(&self, seed: u64) -> Spec<Mutex> {
-        let latency = Latency::Uniform { least: Duration::from_micros(200), most: MESSAGE };
+        let latency = Latency::Uniform { min: Duration::from_micros(200), max: MESSAGE };
         // Some holders stay long enough for the victim to restart before they release.
-        let hold = Latency::Uniform { least: MESSAGE, most: MESSAGE.times(20) };
+        let hold = Latency::Uniform { min: MESSAGE, max: MESSAGE.times(20) };
         let entries = REQUESTS_PER_NODE * self.nodes as u64;
         Spec {
             nodes: self.nodes,

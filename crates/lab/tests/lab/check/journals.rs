@@ -137,7 +137,7 @@ fn counterexamples_over_reliable_links_replay() {
     let mut violations_seen = BTreeMap::new();
     for name in ["ricart-agrawala-clock-only", "ricart-agrawala-node-only", "ricart-agrawala-1981"] {
         let mut spec = CheckSpec { links: LinkChoice::Reliable, ..spec(name, 2, 1) };
-        (spec.setup.losses, spec.setup.hasty_timers) = (1, 1);
+        (spec.setup.losses, spec.setup.early_timers) = (1, 1);
         replay_all(&checked(&spec), &spec.command(), &mut violations_seen);
     }
     assert!(violations_seen.contains_key("exclusion"), "{violations_seen:?}");

@@ -76,7 +76,7 @@ fn a_lost_update_is_found() {
         answered(3, 8, 9, Read, Value(Some(2))),
     ];
     let explanation = assert_not_linearizable(&operations);
-    assert_eq!((explanation.misfit.index(), conflict(&operations)), (1, vec![0, 1]));
+    assert_eq!((explanation.unexplained.index(), conflict(&operations)), (1, vec![0, 1]));
     expect![[r#"
         Not linearizable: no order explains the answer to #1 (c2, set 2 if empty).
         These 2 answers contradict each other, regardless of when or whether the other operations took effect:
@@ -126,7 +126,7 @@ fn a_value_that_was_never_written_is_found() {
 #[test]
 fn a_value_cannot_be_read_before_it_is_written() {
     let operations = [answered(2, 0, 1, Read, Value(Some(1))), answered(1, 2, 3, Write(1), Written)];
-    assert_eq!(assert_not_linearizable(&operations).misfit.index(), 0);
+    assert_eq!(assert_not_linearizable(&operations).unexplained.index(), 0);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_pending_write_may_be_seen_late_or_never_but_not_disappear() {
     assert_eq!(conflict(&[write(), read(2, None), read(4, Some(1)), read(6, None)]), [2, 3]);
     // It takes effect once: its value does not reappear after another write.
     let again = [write(), read(2, Some(1)), answered(3, 4, 5, Write(2), Written), read(6, Some(2)), read(8, Some(1))];
-    assert_eq!(assert_not_linearizable(&again).misfit.index(), 4);
+    assert_eq!(assert_not_linearizable(&again).unexplained.index(), 4);
     // Two equal operations may both take effect.
     let mut twice = again.to_vec();
     twice.push(unanswered(4, 0, Write(1)));
@@ -148,13 +148,15 @@ fn a_pending_write_may_be_seen_late_or_never_but_not_disappear() {
 #[test]
 fn a_pending_operation_takes_no_effect_before_its_invocation() {
     assert_eq!(
-        assert_not_linearizable(&[answered(2, 0, 1, Read, Value(Some(1))), unanswered(1, 2, Write(1))]).misfit.index(),
+        assert_not_linearizable(&[answered(2, 0, 1, Read, Value(Some(1))), unanswered(1, 2, Write(1))])
+            .unexplained
+            .index(),
         0
     );
 }
 
 #[test]
-fn the_misfit_is_the_last_answer_even_if_invoked_first() {
+fn the_unexplained_answer_is_the_last_answer_even_if_invoked_first() {
     // A read returned 1, so the set took effect; only its own late answer denies it.
     let operations = [
         answered(1, 0, 9, set_if(None, 1), Differs),
@@ -162,7 +164,7 @@ fn the_misfit_is_the_last_answer_even_if_invoked_first() {
         unanswered(3, 0, Write(5)),
     ];
     let explanation = assert_not_linearizable(&operations);
-    assert_eq!(explanation.misfit.index(), 0);
+    assert_eq!(explanation.unexplained.index(), 0);
     assert_explains(&explanation.before, &beginning(&operations, 4));
     expect![[r#"
         Not linearizable: no order explains the answer to #0 (c1, set 1 if empty).
@@ -184,7 +186,7 @@ fn a_chain_of_conditional_sets_has_one_order() {
     operations.reverse();
     assert_linearizable(&operations);
     operations.push(answered(50, 10, 11, Read, Value(Some(38))));
-    assert_eq!(assert_not_linearizable(&operations).misfit.index(), 40);
+    assert_eq!(assert_not_linearizable(&operations).unexplained.index(), 40);
 }
 
 #[test]

@@ -96,26 +96,26 @@ fn assert_correct_verdict(operations: &[TestOperation]) {
         Verdict::Linearizable { order } => assert_explains(&order, operations),
         Verdict::NotLinearizable(explanation) => {
             assert!(!some_order_explains(operations), "{explanation}\n{operations:?}");
-            assert_first_misfit(operations, explanation.misfit, &explanation.before);
+            assert_first_unexplained(operations, explanation.unexplained, &explanation.before);
             assert_contradict(operations, &explanation.conflict);
         }
         verdict @ Verdict::Undecided { .. } => panic!("{verdict}"),
     }
 }
 
-/// Asserts that the misfit is the first answer that no order explains. Answers at the same time are
-/// ordered by their operations.
-fn assert_first_misfit(operations: &[TestOperation], misfit: OperationId, before: &[OperationId]) {
-    let (instant, _) = operations[misfit.index()].answer.expect("a misfit has an answer");
+/// Asserts that the operation is the first answer that no order explains. Answers at the same time
+/// are ordered by their operations.
+fn assert_first_unexplained(operations: &[TestOperation], unexplained: OperationId, before: &[OperationId]) {
+    let (instant, _) = operations[unexplained.index()].answer.expect("an unexplained operation has an answer");
     let mut good = beginning(operations, instant);
     for (index, op) in good.iter_mut().enumerate() {
-        if index >= misfit.index() && op.answer.is_some_and(|(to, _)| to == instant) {
+        if index >= unexplained.index() && op.answer.is_some_and(|(to, _)| to == instant) {
             op.answer = None;
         }
     }
     assert_explains(before, &good);
-    good[misfit.index()] = operations[misfit.index()].clone();
-    assert!(!some_order_explains(&good), "{misfit} fits: {good:?}");
+    good[unexplained.index()] = operations[unexplained.index()].clone();
+    assert!(!some_order_explains(&good), "{unexplained} is explained: {good:?}");
 }
 
 /// Asserts that these answers contradict each other, and that no proper subset of them does.

@@ -102,7 +102,7 @@ fn long_invalid_histories_are_rejected_in_few_steps_with_a_short_reason() {
             let mut operations = execution(seed, shape);
             assert!(spoil_late(&mut operations, u64::MAX));
             let explanation = rejected(&operations, &format!("shape {number}, seed {seed}"));
-            assert_eq!(explanation.conflict, [explanation.misfit], "shape {number}, seed {seed}: {explanation}");
+            assert_eq!(explanation.conflict, [explanation.unexplained], "shape {number}, seed {seed}: {explanation}");
         }
     }
 }

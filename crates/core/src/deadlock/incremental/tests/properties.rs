@@ -26,12 +26,12 @@ fn need() -> impl Strategy<Value = Need<u8>> {
 
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
-        8 => (0..OWNERS, need()).prop_map(|(who, need)| Call::Wait(who, need)),
-        2 => (0..OWNERS, need()).prop_map(|(who, need)| Call::WaitAnyway(who, need)),
+        8 => (0..OWNERS, need()).prop_map(|(agent, need)| Call::Wait(agent, need)),
+        2 => (0..OWNERS, need()).prop_map(|(agent, need)| Call::WaitAnyway(agent, need)),
         3 => (0..30_usize).prop_map(Call::End),
-        2 => (0..30_usize, 0..OWNERS).prop_map(|(wait, who)| Call::AddOwner(wait, who)),
-        1 => (0..30_usize, 0..OWNERS).prop_map(|(wait, who)| Call::AddOwnerAnyway(wait, who)),
-        3 => (0..30_usize, 0..OWNERS).prop_map(|(wait, who)| Call::RemoveOwner(wait, who)),
+        2 => (0..30_usize, 0..OWNERS).prop_map(|(wait, agent)| Call::AddOwner(wait, agent)),
+        1 => (0..30_usize, 0..OWNERS).prop_map(|(wait, agent)| Call::AddOwnerAnyway(wait, agent)),
+        3 => (0..30_usize, 0..OWNERS).prop_map(|(wait, agent)| Call::RemoveOwner(wait, agent)),
         1 => (0..OWNERS).prop_map(Call::Forget),
     ]
 }
@@ -48,22 +48,22 @@ struct Comparison {
 impl Comparison {
     fn plain(&self) -> Graph<u8> {
         let mut plain = Graph::new();
-        self.waits.values().for_each(|(who, need)| plain.wait(*who, need.clone()));
+        self.waits.values().for_each(|(agent, need)| plain.wait(*agent, need.clone()));
         plain
     }
 
-    fn check_answer(&self, found: Option<&crate::deadlock::Deadlock<u8>>, who: u8, need: &Need<u8>) {
+    fn check_answer(&self, found: Option<&crate::deadlock::Deadlock<u8>>, agent: u8, need: &Need<u8>) {
         let plain = self.plain();
-        assert_eq!(found.is_some(), closes(&plain, who, need), "{who} {need:?} in {plain:?}");
+        assert_eq!(found.is_some(), closes(&plain, agent, need), "{agent} {need:?} in {plain:?}");
         if let Some(deadlock) = found {
-            assert_real(deadlock, &plain, (who, need));
+            assert_real(deadlock, &plain, (agent, need));
             if self.is_strict && deadlock.shape == Shape::Cycle {
                 assert_least(deadlock, &plain, need);
             }
         }
         if self.is_strict {
             let mut after = plain;
-            after.wait(who, need.clone());
+            after.wait(agent, need.clone());
             assert_eq!(found.is_some(), !after.stuck().is_empty(), "as the complete search answers");
         }
     }
@@ -72,20 +72,20 @@ impl Comparison {
         self.waits.keys().nth(index % self.waits.len().max(1)).copied()
     }
 
-    fn wait(&mut self, who: u8, need: Need<u8>) {
-        let would = self.graph.would_deadlock(who, &need);
-        self.check_answer(would.as_ref(), who, &need);
-        match self.graph.wait(who, need.clone()) {
+    fn wait(&mut self, agent: u8, need: Need<u8>) {
+        let would = self.graph.would_deadlock(agent, &need);
+        self.check_answer(would.as_ref(), agent, &need);
+        match self.graph.wait(agent, need.clone()) {
             Ok(wait) => {
                 assert_eq!(would, None);
-                self.waits.insert(wait, (who, need));
+                self.waits.insert(wait, (agent, need));
             }
             Err(deadlock) => assert_eq!(Some(deadlock), would),
         }
     }
 
     fn add_owner(&mut self, wait: WaitHandle, owner: u8, anyway: bool) {
-        let (who, need) = self.waits[&wait].clone();
+        let (agent, need) = self.waits[&wait].clone();
         let mut after = need.clone();
         match &mut after {
             Need::All(on) | Need::Any(on) => on.push(owner),
@@ -97,23 +97,23 @@ impl Comparison {
         };
         match need {
             Need::Any(on) if !on.is_empty() => assert_eq!(found, None),
-            Need::Any(_) | Need::All(_) => self.check_answer(found.as_ref(), who, &new),
+            Need::Any(_) | Need::All(_) => self.check_answer(found.as_ref(), agent, &new),
         }
         if found.is_none() || anyway {
-            self.waits.insert(wait, (who, after));
+            self.waits.insert(wait, (agent, after));
         }
     }
 
     fn remove_owner(&mut self, wait: WaitHandle, owner: u8) {
         let named = self.waits[&wait].1.on().contains(&owner);
         let found = self.graph.remove_owner(wait, owner);
-        let (who, need) = self.waits.get_mut(&wait).expect("a known wait");
+        let (agent, need) = self.waits.get_mut(&wait).expect("a known wait");
         remove(need, owner);
         if named {
-            let (who, need) = (*who, need.clone());
+            let (agent, need) = (*agent, need.clone());
             let plain = self.plain();
-            assert_eq!(found.is_some(), closes(&plain, who, &need), "{who} {need:?} in {plain:?}");
-            found.iter().for_each(|deadlock| assert_real(deadlock, &plain, (who, &need)));
+            assert_eq!(found.is_some(), closes(&plain, agent, &need), "{agent} {need:?} in {plain:?}");
+            found.iter().for_each(|deadlock| assert_real(deadlock, &plain, (agent, &need)));
         }
         if self.is_strict && found.is_some() {
             self.graph.end(wait);
@@ -123,7 +123,7 @@ impl Comparison {
 
     fn forget(&mut self, owner: u8) {
         let touched = self.graph.forget(owner);
-        self.waits.retain(|_, (who, _)| *who != owner);
+        self.waits.retain(|_, (agent, _)| *agent != owner);
         let named = self.waits.iter().filter(|(_, (_, need))| need.on().contains(&owner)).map(|(wait, _)| *wait);
         assert_eq!(touched, named.collect::<Vec<_>>());
         self.waits.values_mut().for_each(|(_, need)| remove(need, owner));
@@ -137,12 +137,12 @@ impl Comparison {
 
     fn call(&mut self, call: Call) {
         match call {
-            Call::Wait(who, need) => self.wait(who, need),
-            Call::WaitAnyway(who, need) if self.is_strict => self.wait(who, need),
-            Call::WaitAnyway(who, need) => {
-                let (wait, found) = self.graph.wait_anyway(who, need.clone());
-                self.check_answer(found.as_ref(), who, &need);
-                self.waits.insert(wait, (who, need));
+            Call::Wait(agent, need) => self.wait(agent, need),
+            Call::WaitAnyway(agent, need) if self.is_strict => self.wait(agent, need),
+            Call::WaitAnyway(agent, need) => {
+                let (wait, found) = self.graph.wait_anyway(agent, need.clone());
+                self.check_answer(found.as_ref(), agent, &need);
+                self.waits.insert(wait, (agent, need));
             }
             Call::End(index) => {
                 if let Some(wait) = self.nth_wait(index) {
@@ -169,7 +169,7 @@ impl Comparison {
     /// search does.
     fn assert_same(&mut self) {
         let sorted = |graph: &Graph<u8>| {
-            let needs = graph.waits().flat_map(|(who, needs)| needs.iter().map(|need| (*who, normalized(need))));
+            let needs = graph.waits().flat_map(|(agent, needs)| needs.iter().map(|need| (*agent, normalized(need))));
             let mut needs: Vec<_> = needs.collect();
             needs.sort();
             needs

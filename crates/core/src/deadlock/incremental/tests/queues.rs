@@ -138,16 +138,16 @@ impl Service {
         let at = &self.locks[lock];
         for (position, entry) in at.queue.iter().enumerate() {
             let waits_for = self.reduced.need(entry.reduced).expect("a queued entry waits").on().to_vec();
-            let who = (entry.owner, entry.mode);
+            let agent = (entry.owner, entry.mode);
             let holders = at.holders.iter().copied();
-            let changes = conflicts().changes_after(left, &waits_for, who, at.ahead(position), holders);
+            let changes = conflicts().changes_after(left, &waits_for, agent, at.ahead(position), holders);
             for owner in changes.added {
                 assert_eq!(self.reduced.add_owner(entry.reduced, owner), Ok(()), "an edge that existed indirectly");
             }
             for owner in changes.removed {
                 self.reduced.remove_owner(entry.reduced, owner);
             }
-            if !at.all_conflicting(who, position).contains(&left) {
+            if !at.all_conflicting(agent, position).contains(&left) {
                 self.full.remove_owner(entry.full, left);
             }
         }

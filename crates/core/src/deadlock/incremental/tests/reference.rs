@@ -47,17 +47,17 @@ pub(super) fn closes(graph: &Graph<u8>, waiter: u8, need: &Need<u8>) -> bool {
 /// other, and none is redundant.
 pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, need): (u8, &Need<u8>)) {
     let mut alone = Graph::new();
-    for (who, reported) in &deadlock.waits {
-        let needs = if *who == waiter { core::slice::from_ref(need) } else { graph.needs(who) };
+    for (agent, reported) in &deadlock.waits {
+        let needs = if *agent == waiter { core::slice::from_ref(need) } else { graph.needs(agent) };
         let exists = needs.iter().any(|need| match (reported, need) {
             (Need::Any(_), need) => matches!(need, Need::Any(_)) && names(reported) == names(need),
             (Need::All(on), Need::Any(_)) => names(need) == names(reported) && on.len() == 1,
             (Need::All(_), Need::All(_)) => names(reported).is_subset(&names(need)),
         });
-        assert!(exists, "{who} has no need like {reported:?}");
-        alone.wait(*who, reported.clone());
+        assert!(exists, "{agent} has no need like {reported:?}");
+        alone.wait(*agent, reported.clone());
     }
-    let members: BTreeSet<u8> = deadlock.waits.iter().map(|(who, _)| *who).collect();
+    let members: BTreeSet<u8> = deadlock.waits.iter().map(|(agent, _)| *agent).collect();
     assert_eq!(members.len(), deadlock.waits.len(), "each member has one reason");
     assert!(members.contains(&waiter));
     assert_eq!(alone.stuck(), members, "the members are stuck without others");
@@ -77,11 +77,11 @@ pub(super) fn assert_least(deadlock: &Deadlock<u8>, graph: &Graph<u8>, need: &Ne
     let (waiter, _) = deadlock.waits[0];
     for (out, _) in &deadlock.waits {
         let mut rest = Graph::new();
-        for who in deadlock.waits.iter().map(|(who, _)| *who).filter(|who| who != out) {
-            let needs = if who == waiter { core::slice::from_ref(need) } else { graph.needs(&who) };
+        for agent in deadlock.waits.iter().map(|(agent, _)| *agent).filter(|agent| agent != out) {
+            let needs = if agent == waiter { core::slice::from_ref(need) } else { graph.needs(&agent) };
             for need in needs.iter().filter(|need| matches!(need, Need::All(_)) || names(need).len() == 1) {
-                let on = |name: &u8| name != out && deadlock.waits.iter().any(|(who, _)| who == name);
-                rest.wait(who, Need::All(names(need).into_iter().filter(on).collect()));
+                let on = |name: &u8| name != out && deadlock.waits.iter().any(|(agent, _)| agent == name);
+                rest.wait(agent, Need::All(names(need).into_iter().filter(on).collect()));
             }
         }
         assert!(rest.stuck().is_empty(), "{out} is redundant: {deadlock:?}");

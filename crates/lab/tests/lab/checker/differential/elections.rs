@@ -45,7 +45,7 @@ fn rough(nodes: usize) -> Setup {
         restarts: 4,
         losses: 2,
         duplicates: 2,
-        hasty_timers: 6,
+        early_timers: 6,
         crash_notices: CrashNotices::ToNodes,
         ..Setup::new(nodes)
     }
@@ -73,7 +73,7 @@ fn elections_on_a_ring_are_judged_alike() {
 fn leases_on_clocks_that_drift_are_judged_alike() {
     let until = Time::ZERO + Duration::from_secs(1);
     let clocks =
-        |drift_ppm| Setup { timing: Some(Timing { drift_ppm, ..Timing::until(until) }), hasty_timers: 0, ..rough(3) };
+        |drift_ppm| Setup { timing: Some(Timing { drift_ppm, ..Timing::until(until) }), early_timers: 0, ..rough(3) };
     let terms = LeaseTerms { lease: Duration::from_millis(50), drift_ppm: 1_000 };
     let plan = || Plan { lease: terms, ..plan(3) };
     let right = |me, plan: &Arc<Plan>| MajorityLease::new(me, plan);
@@ -96,7 +96,7 @@ fn delays_within_bounds_are_judged_alike() {
         let delay = Some(Span::between(ms(least), ms(most)));
         for fifo in [false, true] {
             let timing = Some(Timing { drift_ppm: 1_000, until, delay });
-            broken_by_walks(lease, plan(), &Setup { timing, fifo, hasty_timers: 0, ..rough(3) }, 200);
+            broken_by_walks(lease, plan(), &Setup { timing, fifo, early_timers: 0, ..rough(3) }, 200);
         }
     }
 }

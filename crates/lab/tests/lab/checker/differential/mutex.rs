@@ -69,7 +69,7 @@ fn when_nodes_crash_and_restart_both_judge_alike() {
 
 #[test]
 fn over_links_that_hold_messages_back_both_judge_alike() {
-    let setup = Setup { losses: 3, duplicates: 2, hasty_timers: 3, ..Setup::new(3) };
+    let setup = Setup { losses: 3, duplicates: 2, early_timers: 3, ..Setup::new(3) };
     let published = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
     let bare = broken_by_walks(&reliable(3, published), &setup, 600);
     assert!(bare.contains("happened-before-order"), "{bare:?}");

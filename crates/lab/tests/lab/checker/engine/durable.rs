@@ -1,4 +1,5 @@
-//! Disks: a crash may lose any writes that are not durable, and the checker tries every such loss.
+//! Durability: a crash may lose any writes that are not durable yet. The checker tries every such
+//! loss.
 
 use crate::checker::engine::common::{check, checker, counterexample_len, group_of, plain};
 use crate::checker::engine::reference::{Bounds, Maker, explore};
@@ -8,8 +9,8 @@ use quorate_core::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Compares a check with the reference explorer. Returns the lengths of the counterexamples to
-/// exclusion and to growing fences.
+/// Asserts that the checker and the reference explorer agree. Returns the lengths of the
+/// counterexamples to exclusion and to growing fences.
 fn violations(make: &Maker, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
     let mut checker = checker(make, bounds);
     let findings = checker.run(&plain(), &mut |_, _| true);
@@ -18,21 +19,21 @@ fn violations(make: &Maker, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
             checker.replay(example, ()).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
         }
     }
-    let seen = explore(make, bounds);
+    let reference = explore(make, bounds);
     let past = findings.past.unwrap();
-    assert_eq!((past.states, past.generated, past.depth), (seen.states, seen.generated, seen.depth));
+    assert_eq!((past.states, past.generated, past.depth), (reference.states, reference.generated, reference.depth));
     let found = (counterexample_len(&findings, "exclusion"), counterexample_len(&findings, "fences-grow"));
-    assert_eq!(found, (seen.two_holders, seen.fence_decrease));
+    assert_eq!(found, (reference.two_holders, reference.fence_decrease));
     found
 }
 
-// ------------------------------------------------------------------------------------------------- a number
+// ------------------------------------------------------------------------ a counter of entries
 
-/// Counts its entries and uses the count as the fence. The count survives a crash if it is saved
-/// before it is emitted.
+/// A node that counts its entries and uses the count as the fence. No fence is emitted twice if the
+/// count is durable before the fence is emitted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Counter {
-    shows: Fixed<Order>,
+    emit_order: Fixed<Order>,
     count: u64,
 }
 
@@ -47,9 +48,9 @@ impl Durable for Count {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-enum Nothing {}
+enum NoMessage {}
 
-impl Describe for Nothing {
+impl Describe for NoMessage {
     fn kind(&self) -> &'static str {
         match *self {}
     }
@@ -57,7 +58,7 @@ impl Describe for Nothing {
 
 impl Protocol for Counter {
     type Command = Command;
-    type Message = Nothing;
+    type Message = NoMessage;
     type Timer = Never;
     type Event = Event;
     type Durable = Count;
@@ -69,7 +70,7 @@ impl Protocol for Counter {
                 self.count += 1;
                 out.save(self.count);
                 let event = Event::entered(Fence { epoch: Epoch::default(), counter: self.count });
-                match *self.shows {
+                match *self.emit_order {
                     Order::AfterSaves => out.emit(event),
                     Order::Ahead => out.emit_ahead(event),
                 }
@@ -91,8 +92,8 @@ impl Protocol for Counter {
     }
 }
 
-fn counter(shows: Order) -> Maker {
-    group_of(1, move |_, _: Group| Counter { shows: Fixed::new(shows), count: 0 })
+fn counter(emit_order: Order) -> Maker {
+    group_of(1, move |_, _: Group| Counter { emit_order: Fixed::new(emit_order), count: 0 })
 }
 
 #[test]
@@ -106,11 +107,13 @@ fn a_fence_emitted_before_its_save_is_used_twice() {
     assert_eq!(violations(&counter(Order::Ahead), &Bounds::new(1, 2).fences().crashes(1)), (None, None));
 }
 
-// ------------------------------------------------------------------------------------------------- a promise
+// ------------------------------------------------------------------------------- a lock server
 
-/// A lock server that saves which node it granted; the other nodes send requests to it.
+/// A lock server and its clients: the node `SERVER` saves to which node it has granted the lock,
+/// and the other nodes send requests to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Server {
+    /// This node, and whether the server sends grants before they are durable.
     fixed: Fixed<(NodeId, Order)>,
     granted: Option<NodeId>,
     /// Waiters are lost in a crash, which is safe.
@@ -204,8 +207,8 @@ impl Server {
     }
 }
 
-fn server(answers: Order) -> Maker {
-    group_of(3, move |me, _: Group| Server { fixed: Fixed::new((me, answers)), granted: None, waiting: Vec::new() })
+fn server(grant_order: Order) -> Maker {
+    group_of(3, move |me, _: Group| Server { fixed: Fixed::new((me, grant_order)), granted: None, waiting: Vec::new() })
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn a_timer_that_never_fires_is_an_unfair_run() {
 #[test]
 fn resetting_the_timer_forever_starves_the_client() {
     assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1)));
-    assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1).hasty_timers(1)));
+    assert!(is_starved(Handling::ResetsTimer, &Bounds::new(2, 1).early_timers(1)));
 }
 
 #[test]

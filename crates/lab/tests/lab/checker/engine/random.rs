@@ -198,7 +198,7 @@ fn random_group(seed: u64) -> (Maker, Bounds) {
     (clients.order, clients.fences) = (rng.once_in(2), rng.once_in(2));
     let setup = &mut bounds.setup;
     setup.fifo = rng.once_in(3);
-    setup.hasty_timers = u8::from(rng.once_in(4));
+    setup.early_timers = u8::from(rng.once_in(4));
     if rng.once_in(3) {
         setup.losses = rng.draw(2) as u8;
         setup.duplicates = rng.draw(2) as u8;

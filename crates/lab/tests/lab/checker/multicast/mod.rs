@@ -26,7 +26,7 @@ struct Case {
     messages: u8,
     crashes: u8,
     /// Whether crashes may interrupt a multicast.
-    cut_short: bool,
+    crash_interrupts_sends: bool,
     fifo: bool,
     plan: Plan,
     promises: Promises,
@@ -41,7 +41,7 @@ impl Case {
             senders,
             messages,
             crashes: 0,
-            cut_short: true,
+            crash_interrupts_sends: true,
             fifo: false,
             plan: Plan { board: 0, ..Plan::new(Group::of_size(nodes)) },
             promises: Promises::RELIABLE,
@@ -56,7 +56,7 @@ impl Case {
     fn setup(&self) -> Setup {
         Setup {
             crashes: self.crashes,
-            cut_short: self.cut_short,
+            crash_interrupts_sends: self.crash_interrupts_sends,
             fifo: self.fifo,
             views: self.promises.views.then_some(Views { changes: self.crashes, waits_for_leases: true }),
             ..Setup::new(self.nodes)

@@ -82,7 +82,7 @@ fn without_views_a_sender_that_crashes_midway_leaves_members_that_disagree() {
     let relayed = Case { plan: relay, ..case.clone() };
     assert_eq!(broken(&relayed.check::<Unordered>()), [""; 0]);
     // If all messages arrive, the sender's crash has no effect.
-    let whole = Case { cut_short: false, ..case };
+    let whole = Case { crash_interrupts_sends: false, ..case };
     assert_eq!(broken(&whole.check::<Unordered>()), [""; 0]);
 }
 

@@ -84,7 +84,7 @@ setters! {
     duplicates(count: u8) sets setup.duplicates to count;
     crashes(count: u8) sets setup.crashes to count;
     restarts(count: u8) sets setup.restarts to count;
-    hasty_timers(count: u8) sets setup.hasty_timers to count;
+    early_timers(count: u8) sets setup.early_timers to count;
 }
 
 /// Creates the type-erased nodes of a group, so that both explorers are compiled once, and names
@@ -135,7 +135,7 @@ struct Budgets {
     duplicates: u8,
     crashes: u8,
     restarts: u8,
-    hasty_timers: u8,
+    early_timers: u8,
     changes: u8,
 }
 

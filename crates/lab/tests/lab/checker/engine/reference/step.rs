@@ -80,7 +80,7 @@ impl World {
             duplicates: setup.duplicates,
             crashes: setup.crashes,
             restarts: setup.restarts,
-            hasty_timers: setup.hasty_timers,
+            early_timers: setup.early_timers,
             changes: setup.views.map_or(0, |views| views.changes),
         };
         let membership = setup.views.map(|_| Membership::founding(setup.nodes));
@@ -139,15 +139,15 @@ impl World {
         }
         for (timer, (earliest, _)) in &at.timers {
             let timed = self.bounds.setup.timing.is_some();
-            let hasty = !timed && !state.is_quiet();
+            let is_early = !timed && !state.is_quiet();
             // A timer whose deadline passed earlier by the node's own clock fires first.
             let is_first = at.timers.values().all(|(_, latest)| latest >= earliest);
             let ready = is_first && first_instant(*earliest, state.rates[node]) <= state.now;
-            if (timed && !ready) || (hasty && state.budgets.hasty_timers == 0) {
+            if (timed && !ready) || (is_early && state.budgets.early_timers == 0) {
                 continue;
             }
             edges.push(self.edge(state, node, true, |context| {
-                context.state.budgets.hasty_timers -= u8::from(hasty);
+                context.state.budgets.early_timers -= u8::from(is_early);
                 context.meets.push(Obligation::Fire(node, *timer));
                 context.fire(*timer);
             }));
