@@ -195,8 +195,8 @@ where
         if phase != Phase::Fair {
             let shorter = self.shorten(&mut explored, &initial, options, report);
             let source = shorter.as_ref().unwrap_or(&explored);
-            for (property, breach) in (0_u8..).zip(source.breaches.clone()) {
-                if let Some(breach) = breach
+            for (property, violation) in (0_u8..).zip(source.violations.clone()) {
+                if let Some(violation) = violation
                     && !judgement.is_violated(property)
                 {
                     let example = self.retrace(source, violation);

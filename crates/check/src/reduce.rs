@@ -97,7 +97,7 @@ impl Reducer {
     ) -> Result<bool, Unknown> {
         let system = lookup.system();
         let budgets = Budgets::unpack(state[0]);
-        let open = system.until.is_some() || budgets.any_faults() || budgets.hasty_timers > 0;
+        let open = system.until.is_some() || budgets.any_faults() || budgets.early_timers > 0;
         if open || system.may_change_view(state) || system.may_cut_short(state) {
             return Ok(false);
         }

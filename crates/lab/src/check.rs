@@ -160,7 +160,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
         flag(*duplicates > 0, format!("--duplicate {duplicates}"));
         flag(*crashes > 0, format!("--crashes {crashes}"));
         flag(*restarts > 0, format!("--restarts {restarts}"));
-        flag(*hasty_timers > 0, format!("--hasty-timers {hasty_timers}"));
+        flag(*early_timers > 0, format!("--early-timers {early_timers}"));
         flag(self.links != LinkChoice::Auto, format!("--links {}", option_value(&self.links)));
         if let Some(Timing { drift_ppm, until, delay }) = timing {
             flag(true, format!("--drift {drift_ppm}ppm --until {}", Length(until.since(Time::ZERO))));
@@ -176,7 +176,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
             }
         }
         flag(!self.effort.reduce, "--no-reduction".into());
-        flag(self.effort.stop_at_first, "--first".into());
+        flag(self.effort.stop_at_first, "--stop-at-first".into());
         if let Some(properties) = &self.effort.properties {
             flag(true, format!("--property {}", properties.join(",")));
         }

@@ -146,7 +146,7 @@ impl Timeline {
     }
 
     fn crashes(mut self, millis: i64, node: u32) -> Self {
-        let event = WorldEvent::Crashed { node: number(node), lost_writes: 0 };
+        let event = WorldEvent::Crashed { node: id(node), lost_writes: 0 };
         self.0.observe(&Moment::World { time: at(millis), event });
         self
     }

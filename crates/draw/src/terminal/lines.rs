@@ -99,9 +99,9 @@ impl<'a> LineWriter<'a> {
         Line { row, texts: vec![(TextStyle::Faint, text)] }
     }
 
-    /// Advances all lanes to a position. `itself` includes changes by the step or mark there.
-    fn advance(&mut self, at: TimePosition, itself: bool) {
-        let begun = |from: TimePosition| from.order < at.order || (itself && from.order == at.order);
+    /// Advances all lanes to a position. `inclusive` includes changes by the step or mark there.
+    fn advance(&mut self, at: TimePosition, inclusive: bool) {
+        let has_begun = |from: TimePosition| from.order < at.order || (inclusive && from.order == at.order);
         for (lane, (index, role)) in self.scene.lanes.iter().zip(&mut self.roles) {
             while let Some(span) = lane.spans.get(*index + 1)
                 && has_begun(span.from)
@@ -264,8 +264,8 @@ impl<'a> LineWriter<'a> {
             Class::Control => TextStyle::Control,
         };
         let shaft = if arrow.tail == Tail::BeforeWindow { symbols::EARLIER_SHAFT } else { symbols::SHAFT };
-        let tip = if right { to - 1 } else { to + 1 };
-        let (first, last) = (from.min(tip) + usize::from(right), from.max(tip) - usize::from(!right));
+        let tip = if rightward { to - 1 } else { to + 1 };
+        let (first, last) = (from.min(tip) + usize::from(rightward), from.max(tip) - usize::from(!rightward));
         for column in first..=last {
             row.put_char(column, style, shaft);
         }

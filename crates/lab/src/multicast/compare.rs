@@ -51,7 +51,7 @@ impl ComparedFamily for Multicast {
         let medium = request.family_args.medium.map_or(Carrier::Unicast, Carrier::from);
         let delivery = if request.family_args.uniform { Delivery::Uniform } else { Delivery::Prompt };
         let mut surveys = Vec::new();
-        for entry in asked.contenders::<Self>(|_| true)? {
+        for entry in request.contenders::<Self>(|_| true)? {
             let methods: &[Sequencing] = if entry.facts.sequences {
                 &[Sequencing::ToAll, Sequencing::ThroughSequencer]
             } else {

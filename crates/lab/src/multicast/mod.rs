@@ -443,7 +443,7 @@ fn demand(spec: &Spec<Multicast>) -> Demand {
     let default_interval = match settings.traffic {
         // Long enough that no message of the previous multicast is still in flight.
         Pattern::Single => Latency::Fixed(message_time.times(10)),
-        Pattern::Random => Latency::Uniform { least: Duration::ZERO, most: message_time.times(4) },
+        Pattern::Random => Latency::Uniform { min: Duration::ZERO, max: message_time.times(4) },
         Pattern::Flood => Latency::Fixed(Duration::ZERO),
     };
     Demand {

@@ -8,7 +8,7 @@ use crate::multicast::{
     Sequencer, Unordered,
 };
 
-fn begun(make_ordering: MakeOrdering) -> AnyOrdering {
+fn at_node_3(make_ordering: MakeOrdering) -> AnyOrdering {
     make_ordering(&group(3), node(3), &group(3).members)
 }
 
@@ -18,15 +18,15 @@ fn messages_of_another_ordering_are_ignored() {
     let priority = Priority { number: 9, proposer: node(1) };
     let position = OrderMessage::Position(Position { number: 1, id: first });
     let votes = [Vote::Proposal { id: first, number: 9 }, Vote::Agreed { id: first, priority }].map(OrderMessage::Vote);
-    let orders: [(MakeOrdering, &[OrderMessage]); 5] = [
+    let cases: [(MakeOrdering, &[OrderMessage]); 5] = [
         (Unordered::boxed, &[position, votes[0], votes[1]]),
         (Fifo::boxed, &[position, votes[0], votes[1]]),
         (Causal::boxed, &[position, votes[0], votes[1]]),
         (Sequencer::<Fifo>::boxed, &votes),
         (Isis::<Fifo>::boxed, &[position]),
     ];
-    for (make_ordering, foreign) in orders {
-        let (mut order, mut queue, mut sink) = (begun(make_ordering), queue(3), RecordingSink::new());
+    for (make_ordering, foreign) in cases {
+        let (mut ordering, mut queue, mut sink) = (at_node_3(make_ordering), queue(3), RecordingSink::new());
         for id in [first, second] {
             queue.receive(id, Causes([id.number, 0, 0].into()), Payload::from("x"));
             ordering.received(id, &queue, &mut sink);
@@ -44,20 +44,28 @@ fn reports_of_another_ordering_do_not_change_the_settled_order() {
     let agreed = PriorityState::Agreed(Priority { number: 1, proposer: node(1) });
     let positions = OrderReport::Positions(Positions { positions: [(1, id(2, 1))].into(), delivered: 0, inner: () });
     let priorities = OrderReport::Priorities(Priorities { states: [(id(2, 1), agreed)].into(), inner: () });
-    let orders: [(MakeOrdering, &OrderReport); 4] = [
+    let cases: [(MakeOrdering, &OrderReport); 4] = [
         (Unordered::boxed, &positions),
         (Fifo::boxed, &priorities),
         (Sequencer::<Unordered>::boxed, &priorities),
         (Isis::<Unordered>::boxed, &positions),
     ];
-    for (begin, foreign) in orders {
-        let left = |order_report: OrderReport| survey(without_causes([(1, 1), (2, 1)]), [0, 0, 0], [(1, order_report)]);
-        let order = begun(begin);
-        assert_eq!(order.settle(&left(foreign.clone())), [id(1, 1), id(2, 1)], "{order:?}");
-        assert_eq!(order.settle(&left(foreign.clone())), order.settle(&left(OrderReport::Nothing)), "{order:?}");
+    for (make_ordering, foreign) in cases {
+        let survey_with = |report: OrderReport| survey(without_causes([(1, 1), (2, 1)]), [0, 0, 0], [(1, report)]);
+        let ordering = at_node_3(make_ordering);
+        assert_eq!(ordering.settle(&survey_with(foreign.clone())), [id(1, 1), id(2, 1)], "{ordering:?}");
+        assert_eq!(
+            ordering.settle(&survey_with(foreign.clone())),
+            ordering.settle(&survey_with(OrderReport::Nothing)),
+            "{ordering:?}"
+        );
     }
-    let right = survey(without_causes([(1, 1), (2, 1)]), [0, 0, 0], [(1, positions)]);
-    assert_eq!(begun(Sequencer::<Unordered>::boxed).settle(&right), [id(2, 1), id(1, 1)], "its own reports do");
+    let own_survey = survey(without_causes([(1, 1), (2, 1)]), [0, 0, 0], [(1, positions)]);
+    assert_eq!(
+        at_node_3(Sequencer::<Unordered>::boxed).settle(&own_survey),
+        [id(2, 1), id(1, 1)],
+        "an ordering uses its own reports"
+    );
 }
 
 #[test]

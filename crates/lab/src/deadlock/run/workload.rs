@@ -71,7 +71,7 @@ impl State {
         if self.ask_at.is_none() && (!self.needs.is_empty() || self.rounds > 0) {
             let at = now + choices.think();
             self.ask_at = Some(at);
-            plan.set_alarm(at, who.site);
+            plan.set_alarm(at, agent.site);
         }
         // A process releases resources at the end of a round, and answers other processes as soon
         // as possible.
@@ -79,7 +79,7 @@ impl State {
         if self.release_at.is_none() && is_free && !self.waiters.is_empty() {
             let at = now + choices.hold();
             self.release_at = Some(at);
-            plan.set_alarm(at, who.site);
+            plan.set_alarm(at, agent.site);
             if takes {
                 self.ask_at = None;
             }

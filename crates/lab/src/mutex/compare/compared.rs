@@ -42,7 +42,7 @@ impl ComparedAlgorithms {
                     let sizes = list(&unsupported, "or");
                     return CompareError::refused(format!("'{algorithm}' does not support groups of {sizes}: {why}."));
                 }
-                compared.left_out.push(UnsupportedSizes { algorithm, sizes: misfits, why });
+                compared.left_out.push(UnsupportedSizes { algorithm, sizes: unsupported, why });
             }
             compared.contenders.extend(supports_any.then_some(entry));
         }

@@ -144,7 +144,7 @@ impl CompareRequest<'_, MutexCompareArgs> {
                 None => (DEFAULT_FAILURE_SIZE..=MAX_PROCESSES).find(fits).into_iter().collect(),
             };
             studies.extend(
-                own.into_iter().map(|nodes| FailureStudy { seed: self.seed, ..FailureStudy::new(entry, nodes) }),
+                sizes.into_iter().map(|nodes| FailureStudy { seed: self.seed, ..FailureStudy::new(entry, nodes) }),
             );
         }
         Ok(Failures { studies, left_out, seed: self.seed, rows: Vec::new() })
@@ -152,7 +152,7 @@ impl CompareRequest<'_, MutexCompareArgs> {
 
     /// Returns the algorithms that the options select.
     fn selected(&self) -> Result<Vec<&'static MutexEntry>, CompareError> {
-        let forms = if self.own.forms { Forms::All } else { Forms::Default };
+        let forms = if self.family_args.forms { Forms::All } else { Forms::Default };
         Ok(contenders(self.algorithms, forms)?)
     }
 

@@ -191,8 +191,8 @@ pub(crate) fn reliable<P: Explored>(nodes: usize, make: fn(NodeId, Group) -> P) 
 fn links_that_retransmit_are_explored_with_their_timers() {
     let central = reliable(2, Central::new);
     assert_agreement(&central, &Bounds::new(2, 1).losses(1).order().fences());
-    assert_agreement(&central, &Bounds::new(2, 1).duplicates(1).hasty_timers(1).order());
-    assert_agreement(&central, &Bounds::new(2, 1).losses(1).crashes(1).hasty_timers(1));
+    assert_agreement(&central, &Bounds::new(2, 1).duplicates(1).early_timers(1).order());
+    assert_agreement(&central, &Bounds::new(2, 1).losses(1).crashes(1).early_timers(1));
     let published = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
     assert_agreement(&reliable(2, RicartAgrawala::new), &Bounds::new(2, 1).losses(1).order().fences());
     assert_agreement(&reliable(2, published), &Bounds::new(2, 1).losses(1).order());

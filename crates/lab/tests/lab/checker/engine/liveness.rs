@@ -207,7 +207,7 @@ fn deferring_the_request_forever_starves_the_client() {
 #[test]
 fn a_timer_that_never_fires_is_an_unfair_run() {
     assert!(!is_starved(Handling::RequestsLater, &Bounds::new(2, 1)));
-    assert!(!is_starved(Handling::RequestsLater, &Bounds::new(2, 1).hasty_timers(1)));
+    assert!(!is_starved(Handling::RequestsLater, &Bounds::new(2, 1).early_timers(1)));
 }
 
 #[test]
