@@ -1,7 +1,7 @@
 //! Pictures: any journal as a space-time diagram, any comparison as a plot.
 //!
-//! A [`SceneBuilder`] observes a run, live or from its journal, and builds a [`Scene`] of it or of a
-//! [`Window`] of it. A scene is drawn as [`svg`], as text for a [`terminal`] or as a [`mermaid`]
+//! A [`SceneBuilder`] observes a run, live or from its journal, and builds a [`Scene`] of it or of
+//! a [`Window`] of it. A scene is drawn as [`svg`], as text for a [`terminal`] or as a [`mermaid`]
 //! sequence diagram. [`shiviz`] writes a log for the ShiViz tool while the run is observed. A run
 //! that is too long for a scene is drawn as an [`overview`]. [`wait_for`] draws wait-for graphs,
 //! [`plot`] draws measurements.

@@ -2,8 +2,8 @@
 //!
 //! A [`Protocol`](quorate_core::Protocol) asks for saves, and a driver reports when they are
 //! durable. This crate is for drivers on real machines: a [`Store`] keeps any
-//! [`Durable`](quorate_core::Durable) in a folder, and a [`DiskWriter`] writes on a thread of its own,
-//! so that a node never waits for its disk.
+//! [`Durable`](quorate_core::Durable) in a folder, and a [`DiskWriter`] writes on a thread of its
+//! own, so that a node never waits for its disk.
 //!
 //! - **Acknowledged writes are durable.** An append is one frame with one checksum and one sync,
 //!   however many writes it contains.
