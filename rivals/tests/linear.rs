@@ -7,7 +7,7 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use quorate_core::Time;
-use quorate_journal::dice::{Dice, Stream};
+use quorate_journal::rng::{SeededRng, Stream};
 use quorate_sim::linear::register::{Answer, Operation, Register};
 use quorate_sim::linear::{Client, History, OperationId, Verdict};
 use stateright::semantics::register::{Register as TheirRegister, RegisterOp, RegisterRet};
@@ -83,18 +83,18 @@ fn their_answer(answer: Answer) -> RegisterRet<Option<u64>> {
 /// A history of an atomic register, except for some wrong answers. Operations that are open at the
 /// end stay unanswered.
 fn random(seed: u64) -> Both {
-    let mut dice = Dice::new(seed, Stream::Workload);
-    let clients = 2 + dice.below(3);
+    let mut rng = SeededRng::new(seed, Stream::Workload);
+    let clients = 2 + rng.below(3);
     // The share of wrong answers, from none to most.
-    let wrong = [0, 1, 3, 6, 9][dice.below(5) as usize];
+    let wrong = [0, 1, 3, 6, 9][rng.below(5) as usize];
     let mut both = Both::new(clients as usize);
     let mut register = TheirRegister(None);
-    for _ in 0..4 + dice.below(24) {
-        let client = dice.below(clients) as usize;
-        let chance = dice.below(3);
+    for _ in 0..4 + rng.below(24) {
+        let client = rng.below(clients) as usize;
+        let chance = rng.below(3);
         match both.open[client].take() {
             None => {
-                let operation = if dice.below(2) == 0 { Operation::Read } else { Operation::Write(dice.below(3)) };
+                let operation = if rng.below(2) == 0 { Operation::Read } else { Operation::Write(rng.below(3)) };
                 both.invoke(client, operation);
             }
             Some(open) if open.due.is_none() && chance > 0 => {
@@ -103,9 +103,9 @@ fn random(seed: u64) -> Both {
             }
             Some(open) => {
                 let right = open.due.unwrap_or_else(|| apply(&mut register, open.operation));
-                let is_wrong = dice.below(10) < wrong;
+                let is_wrong = rng.below(10) < wrong;
                 let answer = match right {
-                    Answer::Value(_) if is_wrong => Answer::Value(dice.below(4).checked_sub(1)),
+                    Answer::Value(_) if is_wrong => Answer::Value(rng.below(4).checked_sub(1)),
                     Answer::Value(_) | Answer::Written | Answer::Set | Answer::Differs => right,
                 };
                 both.answer(client, open.id, answer);

@@ -26,7 +26,7 @@ pub trait Clients {
     fn offers(&self, client: &Self::Client) -> Vec<Offer<Self::Command>>;
 
     /// Updates a client when it acts or observes something. If this violates a property, the
-    /// implementation stores the property's number in `record.breach`.
+    /// implementation stores the property's number in `record.violation`.
     fn observe(
         &self,
         client: &mut Self::Client,

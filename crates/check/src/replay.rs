@@ -43,7 +43,7 @@ impl Counterexample {
 /// Journal text of a step that only advances time.
 const TIME: &str = "time passes";
 /// Journal text where the repeating part begins.
-const CYCLE: &str = "from here on the run repeats for ever";
+const CYCLE: &str = "from here on the run repeats forever";
 
 pub(crate) fn replay<P, U, O>(step_table: &StepTable<P, U>, example: &Counterexample, observer: O) -> Result<O, String>
 where

@@ -34,7 +34,7 @@ const TEXT_EXTENSIONS: [&str; 13] =
     ["rs", "md", "toml", "sh", "yml", "yaml", "html", "css", "js", "json", "svg", "txt", "proto"];
 const TEXTS_WITHOUT_EXTENSION: [&str; 3] = ["check", "fix", ".ci/run"];
 
-// ---------------------------------------------------------------------------------------------- every file
+// -------------------------------------------------------------------------------------- every file
 
 #[test]
 fn every_rust_file_begins_with_a_header() {
@@ -124,7 +124,7 @@ fn no_machine_or_registry_is_named() {
     );
 }
 
-// ------------------------------------------------------------------------------------------------ protocols
+// --------------------------------------------------------------------------------------- protocols
 
 #[test]
 fn no_protocol_ignores_inputs_by_wildcard() {
@@ -218,7 +218,7 @@ fn every_cited_rule_is_in_the_header() {
     );
 }
 
-// ------------------------------------------------------------------------------------------------ documents
+// --------------------------------------------------------------------------------------- documents
 
 #[test]
 fn the_changelog_has_an_unreleased_section() {
@@ -235,7 +235,7 @@ fn the_changelog_has_an_unreleased_section() {
     );
 }
 
-// ---------------------------------------------------------------------------------------- files and findings
+// ------------------------------------------------------------------------------ files and findings
 
 struct File {
     /// The path relative to the repository, separated by `/`.
@@ -325,7 +325,7 @@ impl Findings {
     }
 }
 
-// -------------------------------------------------------------------------------------------------- parsers
+// ----------------------------------------------------------------------------------------- parsers
 
 impl File {
     /// The file's family, if files of that family have rules.
@@ -468,7 +468,7 @@ fn has_wildcard_arm(line: &str) -> bool {
     arms.any(|(at, _)| code[..at].trim_end() == "" || code[..at].trim_end().ends_with(['{', '}', ',', '|']))
 }
 
-// ----------------------------------------------------------------------------------- tests of the parsers
+// ---------------------------------------------------------------------------- tests of the parsers
 
 #[test]
 fn rules_are_read_from_headers_doc_comments_and_notes() {

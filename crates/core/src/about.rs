@@ -130,8 +130,9 @@ mod tests {
     #[test]
     fn a_header_reads_as_title_idea_rules_and_sections() {
         let about = About::from_source(
-            "//! Toy (1999).\n//!\n//! One\n//! idea.\n//!\n//! ```text\n//! TY-1  asked  → act\n//!       at once\n\
-             //! TY-2  done   → rest\n//! ```\n//!\n//! Cost: 2 messages: no\n//! more.\n\nuse nothing;\n//! not header\n",
+            "//! Toy (1999).\n//!\n//! One\n//! idea.\n//!\n//! ```text\n//! TY-1  asked  → act\n\
+             //!       at once\n//! TY-2  done   → rest\n//! ```\n//!\n\
+             //! Cost: 2 messages: no\n//! more.\n\nuse nothing;\n//! not header\n",
         );
         assert_eq!(about.title, "Toy (1999).");
         assert_eq!(about.idea, ["One idea."]);

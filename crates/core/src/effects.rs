@@ -157,9 +157,9 @@ impl<'a, P: Protocol> Effects<'a, P> {
         self.sink.note(Note::Delivered { from, parcel });
     }
 
-    /// Notes what the membership part of a node tells the rest.
-    pub fn note_membership(&mut self, told: MembershipNote<'_>) {
-        self.sink.note(Note::Membership(told));
+    /// Records what the membership part of a node passes to the rest of it.
+    pub fn note_membership(&mut self, note: MembershipNote<'_>) {
+        self.sink.note(Note::Membership(note));
     }
 
     /// Notes the content of the hold-back queue.

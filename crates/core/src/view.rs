@@ -56,7 +56,7 @@ impl View {
         self.epoch
     }
 
-    /// Its members.
+    /// Returns the members of the view.
     pub const fn members(&self) -> &Group {
         &self.members
     }

@@ -34,7 +34,7 @@ fn example(name: &str, bytes: &[u8]) -> Example {
     Example { name: name.to_owned(), bytes: bytes.to_vec() }
 }
 
-// ------------------------------------------------------------------------------------------------ connections
+// ------------------------------------------------------------------------------------- connections
 
 fn three_messages() -> Vec<u8> {
     [&9_u64.to_le_bytes()[..], &[0, 2, 7, 7, 1, 0, 200, 1, 3, 1, 2, 3]].concat()
@@ -93,7 +93,7 @@ fn greetings() -> Vec<Example> {
     bodies().iter().map(stripped).collect()
 }
 
-// ------------------------------------------------------------------------------------------------ disks, logs
+// ------------------------------------------------------------------------------------- disks, logs
 
 fn disk_files() -> Vec<Example> {
     let file = |(index, (path, content)): (usize, (std::path::PathBuf, Vec<u8>))| {
@@ -121,7 +121,7 @@ fn certificates() -> Vec<Example> {
     good.chain([example("changed-certificate", &[0x81, 90, 0, b'x']), example("hollow", hollow.as_bytes())]).collect()
 }
 
-// ------------------------------------------------------------------------------------------------ messages
+// ---------------------------------------------------------------------------------------- messages
 
 fn messages(entry: &Entry) -> Vec<Example> {
     let group = Group::of_size(3);

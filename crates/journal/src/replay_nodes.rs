@@ -282,7 +282,7 @@ where
         self.observe(match note {
             Note::Rule { rule, text } => ObservedEffect::Rule { rule, text },
             Note::Delivered { from, parcel } => ObservedEffect::Delivered { from, parcel },
-            Note::Membership(told) => ObservedEffect::Membership(told),
+            Note::Membership(note) => ObservedEffect::Membership(note),
             Note::HoldBack { count, names } => ObservedEffect::HoldBack { count, names },
         });
     }

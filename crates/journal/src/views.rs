@@ -15,7 +15,7 @@ pub fn membership_note<'a, C, E>(moment: &Moment<'a, C, E>) -> Option<(Time, Nod
         Moment::Input { time, node, input: ObservedInput::Lease(until), .. } => {
             Some((time, node, MembershipNote::Lease(until)))
         }
-        Moment::Effect { time, node, effect: ObservedEffect::Membership(told) } => Some((time, node, told)),
+        Moment::Effect { time, node, effect: ObservedEffect::Membership(note) } => Some((time, node, note)),
         Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => None,
     }
 }

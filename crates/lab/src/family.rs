@@ -182,8 +182,8 @@ pub trait RunFamily: FamilyTypes {
         vec![Spec::new(entry)]
     }
 
-    /// Like [`weather`](Self::weather), for this algorithm in views. Empty if it cannot run in
-    /// them.
+    /// Like [`stress_specs`](Self::stress_specs), for this algorithm in views. Empty if it cannot
+    /// run in them.
     fn stress_specs_in_views(_entry: &'static Self::Entry) -> Vec<Spec<Self>> {
         Vec::new()
     }

@@ -122,7 +122,7 @@ pub enum ShrinkError {
     #[error("{what} in this journal, so there is nothing to shrink.")]
     JournalHolds { what: String },
     #[error(
-        "cannot shrink a run that repeats for ever, because no script can: it violates a liveness property. It was found by \
+        "cannot shrink a run that repeats forever, because no script can: it violates a liveness property. It was found by \
          '{found_by}', and has the fewest possible steps if that was a breadth-first search. Use 'quorate replay' to see \
          them."
     )]

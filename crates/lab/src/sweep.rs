@@ -180,14 +180,14 @@ fn batch<F: FamilyLab>(sweep: &Sweep<F>, first: u64, stop: &AtomicU64) -> Summar
             summary.count(Tally::of(verdict));
         }
         let undecided = verdicts.iter().find(|verdict| verdict.holds.is_none()).cloned();
-        let breach = verdicts.into_iter().find(Verdict::is_violated);
-        if let (None, Some(undecided)) = (&breach, undecided) {
+        let violation = verdicts.into_iter().find(Verdict::is_violated);
+        if let (None, Some(undecided)) = (&violation, undecided) {
             summary.undecided += 1;
             summary.first_undecided.get_or_insert((spec.seed, undecided));
         }
-        if let Some(breach) = breach {
+        if let Some(violation) = violation {
             summary.failed += 1;
-            summary.first_failure.get_or_insert((spec.seed, breach));
+            summary.first_failure.get_or_insert((spec.seed, violation));
             if !sweep.keep_going {
                 stop.fetch_min(index + 1, Ordering::Relaxed);
             }

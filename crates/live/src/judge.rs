@@ -57,8 +57,8 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> JudgeError {
 /// Verdicts on the guarantees of links and disks. An algorithm that tolerates a lost message or
 /// write must not hide it: in a live run no link overflows and no disk is lost.
 fn channel_verdicts(gathered: &Gathered, saves: bool) -> impl Iterator<Item = Verdict> {
-    let verdict = |name, breach: &Option<BrokenGuarantee>, count: u64, things: &str| {
-        let violation = breach.as_ref().map(|BrokenGuarantee { time, text }| Violation {
+    let verdict = |name, broken_guarantee: &Option<BrokenGuarantee>, count: u64, things: &str| {
+        let violation = broken_guarantee.as_ref().map(|BrokenGuarantee { time, text }| Violation {
             time: *time,
             line: gathered.lines,
             since: *time,
@@ -108,7 +108,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    fn breach(text: &str) -> Option<BrokenGuarantee> {
+    fn broken_guarantee(text: &str) -> Option<BrokenGuarantee> {
         Some(BrokenGuarantee { time: Time::from_nanos(7), text: text.into() })
     }
 
@@ -127,8 +127,10 @@ mod tests {
     /// A violation counts whatever the algorithm did about it, and even in a run that was stopped.
     #[test]
     fn a_loss_on_a_link_or_disk_fails_the_run() {
-        let link = Gathered { skipped: 3, first_skipped: breach("message 1.2 never came"), ..Gathered::default() };
-        let disk = Gathered { forgotten: 2, first_forgotten: breach("1 write is gone"), ..Gathered::default() };
+        let link =
+            Gathered { skipped: 3, first_skipped: broken_guarantee("message 1.2 never came"), ..Gathered::default() };
+        let disk =
+            Gathered { forgotten: 2, first_forgotten: broken_guarantee("1 write is gone"), ..Gathered::default() };
         for (gathered, name, text) in [
             (link, "links", "message 1.2 never came (messages skipped in all: 3)"),
             (disk, "disks", "1 write is gone (writes forgotten in all: 2)"),

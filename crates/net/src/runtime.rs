@@ -56,7 +56,7 @@ pub struct Runtime<P: Recordable, D: Durable, O, C> {
     pub found: StartState<P::Durable>,
     pub parts: Parts<D, O>,
     /// The disk's reports, from [`disk_reports`]. The sending end belongs to the
-    /// [`DiskWriter`](quorate_store::Scribe).
+    /// [`DiskWriter`](quorate_store::DiskWriter).
     pub reports: DiskReports,
     pub codec: C,
 }

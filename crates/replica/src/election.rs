@@ -156,7 +156,7 @@ impl RaftElection {
         } else if engine.is_candidate() || !engine.is_saved() {
             out.emit(Event::Refused(Refusal::AlreadyRunning));
         } else {
-            out.note("RF-1", format_args!("stands in term {}", engine.role().term + 1));
+            out.note("RF-1", format_args!("campaigns in term {}", engine.role().term + 1));
             engine.campaign();
         }
     }

@@ -17,20 +17,21 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// What the scribe reports to the node.
+/// What the disk writer reports to the node.
 #[derive(Debug)]
 pub enum Report {
     Saved {
-        /// Number of writes made durable since the scribe started, as `Input::Saved` expects it.
+        /// Number of writes made durable since the disk writer started, as `Input::Saved` expects
+        /// it.
         count: u64,
         last: Ticket,
     },
-    /// The disk is full. The scribe keeps retrying; until it reports `Free`, no write becomes
+    /// The disk is full. The disk writer keeps retrying; until it reports `Free`, no write becomes
     /// durable.
     Full(StoreError),
     Free,
-    /// The disk failed, and the scribe has ended. The node must end too, because it cannot keep its
-    /// promises.
+    /// The disk failed, and the disk writer has ended. The node must end too, because it cannot
+    /// keep its promises.
     Failed(StoreError),
 }
 
@@ -93,7 +94,7 @@ where
             writer.run();
             drop(close_on_drop);
         };
-        let thread = thread::Builder::new().name("scribe".into()).spawn(work);
+        let thread = thread::Builder::new().name("disk-writer".into()).spawn(work);
         let thread = thread
             .map_err(|error| StoreError::from_io("start the thread that writes to", "the disk".as_ref(), error))?;
         Ok(Self { queue, thread: Some(thread) })

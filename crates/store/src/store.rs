@@ -100,7 +100,7 @@ impl<D: Storable> Store<D> {
 
 impl<D: Storable, F: FileSystem> Store<D, F> {
     /// Opens and locks a folder, and reads its contents: all acknowledged writes, and perhaps the
-    /// one append that was under way when the node crashed. Fails on a damaged log and leaves it
+    /// one append that was in progress when the node crashed. Fails on a damaged log and leaves it
     /// unchanged.
     pub fn open_in(
         files: F,

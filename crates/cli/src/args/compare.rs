@@ -15,7 +15,7 @@ use std::path::PathBuf;
     quorate compare mutex --failures\n  \
     quorate compare election --nodes 4,7 --starters one,all\n  \
     quorate compare multicast --nodes 2,8,64\n\n\
-    The expected figures are those of the literature (the book). They are for groups without faults, with delays in \
+    The expected figures are those of the literature. They are for groups without faults, with delays in \
     message times (T). In the simulator every message takes 1 ms, so that simulated delays are in T too. Real delays \
     are in milliseconds and include the overhead of the machine.\n\n\
     Workloads range from idle to saturated: single (one node requests the lock), pair (two nodes take turns), \

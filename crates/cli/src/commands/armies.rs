@@ -40,8 +40,8 @@ fn print(war: &War, within: Option<Duration>, outcome: &Outcome) -> anyhow::Resu
     let mut out = output();
     let clocks = if war.drift_ppm > 0 { format!(" · clocks off by {}ppm", war.drift_ppm) } else { String::new() };
     writeln!(out, "{}{clocks}\n", heading(war))?;
-    for Judged { name, breach } in &outcome.verdicts {
-        let verdict = match breach {
+    for Judged { name, violation } in &outcome.verdicts {
+        let verdict = match violation {
             None => paint::good(&format!("{:<19}", "holds")),
             Some(Violation { steps, .. }) => {
                 paint::bad(&format!("{:<19}", format!("FAILS in {}", count(*steps as u64, "step"))))
@@ -49,8 +49,8 @@ fn print(war: &War, within: Option<Duration>, outcome: &Outcome) -> anyhow::Resu
         };
         writeln!(out, "  {name:<13}{verdict}{}", paint::dim(&meaning(name, within)))?;
     }
-    for Judged { name, breach } in &outcome.verdicts {
-        let Some(Violation { timeline, .. }) = breach else { continue };
+    for Judged { name, violation } in &outcome.verdicts {
+        let Some(Violation { timeline, .. }) = violation else { continue };
         writeln!(out, "\n{}\n", paint::bold(&format!("A shortest run that violates '{name}':")))?;
         write!(out, "{}", Columns(timeline))?;
         writeln!(out, "\n  {}", paint::bad(&ending(timeline, within)))?;

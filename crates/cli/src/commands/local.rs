@@ -29,7 +29,7 @@ use std::io::{self, Write};
 /// Name of the command that shows all outcomes of the race.
 const RACE: &str = "race";
 
-/// Initial value of the counter, as in the book.
+/// Initial value of the counter, as in the textbook example.
 const DEFAULT_START: i64 = 5;
 
 /// Maximum number of steps. No seed is known to need that many.

@@ -69,8 +69,8 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
             (_, _) => None,
         };
         let mut drawing = self.scene_builder.map(SceneBuilder::finish);
-        for breach in self.judge.into_iter().flat_map(PropertyJudge::violations) {
-            drawing.iter_mut().for_each(|drawing| drawing.add_violation(breach.clone()));
+        for violated in self.judge.into_iter().flat_map(PropertyJudge::violations) {
+            drawing.iter_mut().for_each(|drawing| drawing.add_violation(violated.clone()));
         }
         Ok(Drawn { drawing, log })
     }
@@ -96,13 +96,13 @@ impl<F: FamilyLab> PropertyJudge<F> {
     fn violations(self) -> Vec<Violation> {
         let counts = |kind: Kind| kind == Kind::Always || (kind == Kind::Eventually && self.is_complete);
         let verdicts = self.properties.verdicts().into_iter().filter(|verdict| counts(verdict.kind));
-        let breach = |verdict: Verdict| {
+        let violated = |verdict: Verdict| {
             let violation = verdict.violation?;
             // The header is the first line of the journal.
             let (time, line) = (violation.time, violation.line.saturating_add(1));
             Some(Violation { time, line, text: format!("{} fails", verdict.name) })
         };
-        verdicts.filter_map(breach).collect()
+        verdicts.filter_map(violated).collect()
     }
 }
 

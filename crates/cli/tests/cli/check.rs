@@ -109,7 +109,7 @@ fn a_counterexample_with_a_cycle() {
     let fails = format!("served                  FAILS: {} steps, then {cycle} that repeat forever\n", length - cycle);
     assert!(printed.contains(&fails), "{printed}");
     assert!(printed.contains("\nA run that violates 'served':\n"), "{printed}");
-    assert!(printed.contains("from here on the run repeats for ever"), "{printed}");
+    assert!(printed.contains("from here on the run repeats forever"), "{printed}");
     assert_eq!((&report["rounds"], &report["complete"]), (&"unbounded".into(), &true.into()));
 }
 

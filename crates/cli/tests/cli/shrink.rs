@@ -23,8 +23,8 @@ fn shrinks(folder: &Path, line: &str, property: &str) -> serde_json::Value {
     assert_eq!(report["replay"], named_command(&script));
     let again = run_in(folder, &format!("{} --json", named_command(&script))).json(1);
     let broken: Vec<_> = again["properties"].as_array().unwrap().iter().filter(|one| one["holds"] == false).collect();
-    let breach = broken.iter().find(|one| one["name"] == property).unwrap_or_else(|| panic!("{line}: {broken:?}"));
-    assert_eq!(breach["violation"]["text"], report["text"]);
+    let violation = broken.iter().find(|one| one["name"] == property).unwrap_or_else(|| panic!("{line}: {broken:?}"));
+    assert_eq!(violation["violation"]["text"], report["text"]);
     assert!(report["lines"].as_u64().unwrap() <= 12, "{script}");
     report
 }
@@ -166,7 +166,7 @@ fn runs_that_cannot_be_shrunk_are_reported() {
     fails_with(run("shrink unknown"), &["'unknown', and no file of this name."]);
     fails_with(run("shrink toy-embrace --tries 0"), &["--tries: must be at least 1; got 0."]);
     run("check toy-favourite --nodes 3 --rounds unbounded --trace lasso.journal").ok(1);
-    fails_with(run("shrink lasso.journal"), &["In lasso.journal: This run repeats itself for ever", "quorate replay"]);
+    fails_with(run("shrink lasso.journal"), &["In lasso.journal: a run that repeats forever", "quorate replay"]);
     fails_with(run("shrink lasso.journal --nodes 4"), &["describes the run"]);
     for option in ["--nodes 3", "--seed 1", "--seeds 4", "--loss 0", "--links auto", "--entries 10", "--chaos"] {
         fails_with(run(&format!("shrink lasso.journal {option}")), &["describes the run"]);

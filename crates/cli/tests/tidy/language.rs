@@ -9,12 +9,21 @@ const PROSE_COLUMNS: usize = 100;
 /// Words that hide the actor or belong to an abandoned vocabulary. They are matched against each
 /// word of comments, strings and identifiers, so `PuppetShow` and `puppet_show` both match
 /// `puppet`.
-const RETIRED_WORDS: &str = "anybody clerk clerks destiny easel errand errands everybody fame farewell gust gusts \
-    memoir nobody obituaries obituary puppet puppets somebody troupe weather whoever whomever";
+const RETIRED_WORDS: &str = "anybody clerk clerks destiny dice easel errand errands everybody fame \
+    farewell gust gusts memoir nobody obituaries obituary puppet puppets scribe somebody troupe weather whoever whomever";
 
 /// Phrases that hide the actor.
-const RETIRED_PHRASES: &[&str] =
-    &["are taken for", "are told", "is taken for", "is told", "the one who", "those who", "was told", "were told"];
+const RETIRED_PHRASES: &[&str] = &[
+    "are taken for",
+    "are told",
+    "for ever",
+    "is taken for",
+    "is told",
+    "the one who",
+    "those who",
+    "was told",
+    "were told",
+];
 
 /// The file that lists the retired words, and the record of releases that used them.
 const EXEMPT: [&str; 1] = ["crates/cli/tests/tidy/language.rs"];
@@ -57,7 +66,7 @@ fn no_documentation_comment_is_too_short() {
 fn no_retired_word_returns() {
     let mut findings = Findings::default();
     for file in written_files() {
-        for (number, line) in file.lines() {
+        for (number, line) in file.lines().filter(|(_, line)| !is_written_form(line)) {
             for word in retired(line) {
                 findings.add(&file.path, number, format_args!("has \"{word}\""));
             }
@@ -72,6 +81,11 @@ fn no_retired_word_returns() {
 fn written_files() -> impl Iterator<Item = File> {
     let is_written = |path: &str| path.ends_with(".rs") || path.ends_with(".md") || path == "check" || path == "fix";
     files().into_iter().filter(move |file| is_written(&file.path) && !EXEMPT.contains(&file.path.as_str()))
+}
+
+/// Whether a line fixes a name in journals or JSON, which must not change.
+fn is_written_form(line: &str) -> bool {
+    line.contains("serde(rename") || line.contains("serde(alias")
 }
 
 /// The lines of prose: comments of a Rust file or text of a Markdown file, without code blocks and
@@ -109,9 +123,9 @@ fn can_be_broken(line: &str) -> bool {
 
 fn retired(line: &str) -> Vec<&'static str> {
     let words = words(line);
-    let text = line.to_lowercase();
+    let text = format!(" {} ", words.join(" "));
     let by_word = RETIRED_WORDS.split(' ').filter(|retired| words.iter().any(|word| word == retired));
-    let by_phrase = RETIRED_PHRASES.iter().copied().filter(|phrase| text.contains(phrase));
+    let by_phrase = RETIRED_PHRASES.iter().copied().filter(|phrase| text.contains(&format!(" {phrase} ")));
     by_word.chain(by_phrase).collect()
 }
 

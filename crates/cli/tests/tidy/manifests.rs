@@ -141,7 +141,7 @@ pub(super) fn dependencies(manifest: &str) -> Vec<Dependency> {
     found
 }
 
-// ----------------------------------------------------------------------------------- tests of the parsers
+// ---------------------------------------------------------------------------- tests of the parsers
 
 #[test]
 fn dependencies_are_read_in_every_form() {

@@ -145,7 +145,7 @@ fn reachable(from: &str, graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet
     seen
 }
 
-// ----------------------------------------------------------------------------------- tests of the parsers
+// ---------------------------------------------------------------------------- tests of the parsers
 
 #[test]
 fn rows_are_read_from_the_table() {

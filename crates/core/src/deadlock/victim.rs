@@ -33,7 +33,7 @@ pub struct AbortCost {
 }
 
 impl Policy {
-    /// All policies.
+    /// All victim policies.
     pub const ALL: [Self; 3] = [Self::Youngest, Self::FewestLocks, Self::LowestPriority];
 
     /// The policy's name as typed on the command line.

@@ -19,7 +19,7 @@
 //! assert!(check(&war, Some(ms(3)))?.holds());
 //! let anytime = War { delay: None, ..war };
 //! let outcome = check(&anytime, Some(ms(3)))?;
-//! assert!(outcome.breach().is_some_and(|breach| breach.timeline.gap() > Some(ms(3))));
+//! assert!(outcome.violation().is_some_and(|violation| violation.timeline.gap() > Some(ms(3))));
 //! # Ok::<(), quorate_demos::armies::ArmiesError>(())
 //! ```
 
@@ -114,7 +114,7 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub name: &'static str,
-    pub breach: Option<Violation>,
+    pub violation: Option<Violation>,
 }
 
 #[derive(Clone, Debug)]
@@ -126,11 +126,11 @@ pub struct Violation {
 impl Outcome {
     /// Whether the search is complete and no property is violated.
     pub fn holds(&self) -> bool {
-        self.complete && self.breach().is_none()
+        self.complete && self.violation().is_none()
     }
 
-    pub fn breach(&self) -> Option<&Violation> {
-        self.verdicts.iter().find_map(|judged| judged.breach.as_ref())
+    pub fn violation(&self) -> Option<&Violation> {
+        self.verdicts.iter().find_map(|judged| judged.violation.as_ref())
     }
 }
 
@@ -180,11 +180,11 @@ fn run(war: &War, commanders: Commanders, setup: Setup, only: Option<&str>) -> R
     let mut verdicts = Vec::new();
     for verdict in &findings.verdicts {
         let show = |example| checker.replay(example, Timeline::default()).map_err(ArmiesError::Play);
-        let breach = verdict
+        let violation = verdict
             .counterexample
             .as_ref()
             .map(|example| Ok::<_, ArmiesError>(Violation { timeline: show(example)?, steps: example.len() }));
-        verdicts.push(Judged { name: verdict.name, breach: breach.transpose()? });
+        verdicts.push(Judged { name: verdict.name, violation: violation.transpose()? });
     }
     let Findings { states, .. } = findings;
     Ok(Outcome { verdicts, states: states.states, complete: findings.is_complete() })

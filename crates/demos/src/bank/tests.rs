@@ -104,7 +104,7 @@ fn deposits_that_were_never_made_are_no_loss_and_not_right() {
     let terms = example();
     let wrong = run_seeds(&under(&terms, "toy-embrace", 1), &terms, 200, || true).expect("a count");
     assert_eq!(wrong.losing, 0);
-    let seed = wrong.first_wrong.expect("a seed in which both wait for ever");
+    let seed = wrong.first_wrong.expect("a seed in which both wait forever");
     let statement = state(&terms, "toy-embrace", seed);
     assert_eq!((statement.lost, statement.ending, statement.is_correct()), (0, Ending::Stuck, false));
     assert!(statement.made < 2 && statement.balance < statement.expected);

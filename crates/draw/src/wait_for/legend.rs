@@ -52,7 +52,7 @@ fn symbols(diagram: &Diagram) -> Vec<(Symbol, &'static str)> {
         (
             diagram.nodes.iter().any(|node| is_process(node) && matches!(node.mark, Mark::Free | Mark::Waits)),
             Symbol::Box(Kind::Process, Mark::Free),
-            "not blocked for ever",
+            "not deadlocked",
         ),
         (node(|node| node.kind != Kind::Process), Symbol::Box(Kind::Resource(None), Mark::Free), "resource"),
         (edge(|edge| edge.link == Link::All && !edge.is_marked), Symbol::Arrow(Link::All, false), "waits for"),

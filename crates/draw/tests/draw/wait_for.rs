@@ -53,7 +53,7 @@ fn every_node_is_named_and_the_legend_explains_what_occurs() {
     ] {
         assert!(written.contains(&text), "no '{text}' in {written:?}");
     }
-    assert!(!written.contains(&"not blocked for ever") && !written.contains(&"is queued behind"), "{written:?}");
+    assert!(!written.contains(&"not deadlocked") && !written.contains(&"is queued behind"), "{written:?}");
     assert!(wide < 900.0 && high < 700.0, "{wide} x {high}");
     assert_eq!((svg.matches("class=\"victim\"").count(), svg.matches("class=\"fork\"").count()), (2, 1));
 }

@@ -52,8 +52,8 @@ impl<P: Protocol> Address<P> {
         self.send(Incoming::Stop);
     }
 
-    /// Returns a callback for a [`DiskWriter`](quorate_store::Scribe) that passes its reports to
-    /// the node.
+    /// Returns a callback for a [`DiskWriter`](quorate_store::DiskWriter) that passes its reports
+    /// to the node.
     pub fn reporter(&self) -> impl FnMut(Report) + Send + 'static
     where
         P: Protocol<Command: Send, Message: Send> + 'static,

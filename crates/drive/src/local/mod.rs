@@ -1,7 +1,7 @@
 //! Nodes of any protocol on threads of one process, with real clocks and, optionally, real disks.
 //!
 //! It is the smallest driver with real clocks: messages pass through memory, and saves go to a
-//! [`DiskWriter`](quorate_store::Scribe), which syncs all waiting saves at once. Benchmarks and
+//! [`DiskWriter`](quorate_store::DiskWriter), which syncs all waiting saves at once. Benchmarks and
 //! crash tests use it.
 
 mod mailbox;

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn known_nodes_read_well_for_every_count() {
+    fn known_nodes_read_well_forevery_count() {
         assert_eq!(
             [0, 1, 3].map(known_nodes),
             ["there are no nodes", "there is only node 1", "there are only nodes 1 to 3"]

@@ -5,7 +5,7 @@ use crate::family::FamilyTypes;
 use crate::registry::{Entry, Environment, Family, Maker};
 use quorate_core::about::Profile;
 use quorate_core::election::ChangRoberts;
-use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForEver};
+use quorate_core::fixtures::central::{AnyReturnEnds, DeniesForever};
 use quorate_core::fixtures::lamport::{CrossesOutFirst, any_order_facts};
 use quorate_core::fixtures::maekawa::{Hasty, Rows, Unnotified};
 use quorate_core::fixtures::raymond::{Deaf, ForgetsToAsk};
@@ -87,7 +87,7 @@ impl FamilyTypes for Mutex {
             mutex(const { &Flaw::NodeOnly.facts() }, |me, group, _| First::new(me, group, Flaw::NodeOnly)),
             mutex(const { &Flaw::FirstOnly.facts() }, |me, group, _| First::new(me, group, Flaw::FirstOnly)),
             mutex(const { &AnyReturnEnds::facts() }, |me, group, _| AnyReturnEnds::node(me, group)),
-            mutex(const { &DeniesForEver::facts() }, |me, group, _| DeniesForEver::node(me, group)),
+            mutex(const { &DeniesForever::facts() }, |me, group, _| DeniesForever::node(me, group)),
             mutex(const { &any_order_facts() }, |me, group, _| Lamport::new(me, group)),
             mutex(const { &CrossesOutFirst::facts() }, |me, group, _| CrossesOutFirst::node(me, group)),
             mutex(const { &Uncancelled::facts() }, Uncancelled::node),

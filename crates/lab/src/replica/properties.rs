@@ -160,7 +160,7 @@ impl Properties {
         self.leaders.last_key_value().map_or(0, |(term, _)| *term)
     }
 
-    fn breach(&self, since: Time, text: String) -> Violation {
+    fn make_violation(&self, since: Time, text: String) -> Violation {
         Violation { time: self.end, line: self.lines, since, text }
     }
 
@@ -231,7 +231,7 @@ impl Properties {
         let first = *self.leaders.entry(term).or_insert(node);
         if first != node && self.one_leader.is_none() {
             let text = format!("node {node} leads in term {term}, which already has the leader {first}");
-            self.one_leader = Some(self.breach(self.end, text));
+            self.one_leader = Some(self.make_violation(self.end, text));
         }
     }
 
@@ -320,8 +320,8 @@ impl Properties {
             }
             Event::Halted { reason } => {
                 let text = format!("node {node} has halted: {reason}");
-                let breach = self.breach(self.end, text);
-                self.kept.get_or_insert(breach);
+                let make_violation = self.make_violation(self.end, text);
+                self.kept.get_or_insert(make_violation);
             }
             Event::Refused { ticket, .. } => self.record_refusal(*ticket),
         }
@@ -388,7 +388,7 @@ impl Properties {
             "index {last} was acknowledged, but only {holders} of {} voters have applied it at the end",
             voters.len()
         );
-        Some(self.breach(self.end, text))
+        Some(self.make_violation(self.end, text))
     }
 
     /// Every member must finally have applied every acknowledged entry.
@@ -400,7 +400,12 @@ impl Properties {
         let member = voters.iter().chain(learners).find(|member| !self.has_applied_all(**member))?;
         let applied = self.nodes.get(member.index()).map_or(0, |state| state.applied);
         let last = self.log_audit.last_acknowledged();
-        Some(self.breach(self.end, format!("node {member} has applied only index {applied} of {last} at the end")))
+        Some(
+            self.make_violation(
+                self.end,
+                format!("node {member} has applied only index {applied} of {last} at the end"),
+            ),
+        )
     }
 
     /// The oldest request or change of members without an answer.
@@ -409,15 +414,20 @@ impl Properties {
         if let Some(((client, _), first)) = waiting.min_by_key(|(_, operation_state)| operation_state.since) {
             let ClientOperation { since, operation, .. } = first;
             let text = format!("client {client} requested at {since} to {operation}, and has no answer at the end");
-            return Some(self.breach(*since, text));
+            return Some(self.make_violation(*since, text));
         }
         let answered = self.operations().1;
         if let Some(wanted) = self.expects.operations.filter(|wanted| *wanted > answered) {
             let text = format!("only {answered} of {wanted} operations were requested and answered");
-            return Some(self.breach(Time::ZERO, text));
+            return Some(self.make_violation(Time::ZERO, text));
         }
         let (since, _, members) = self.changing.as_ref().filter(|_| self.expects.all_faults_end)?;
-        Some(self.breach(*since, format!("the operator requested {members} at {since}, which has not taken effect")))
+        Some(
+            self.make_violation(
+                *since,
+                format!("the operator requested {members} at {since}, which has not taken effect"),
+            ),
+        )
     }
 
     fn sometimes(&self) -> impl Iterator<Item = Verdict> {

@@ -359,7 +359,8 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     fn record_change(&mut self, at: Duration, text: &str) {
-        if text.contains("repeats for ever") {
+        // Journals of earlier releases have two words.
+        if text.contains("repeats forever") || text.contains("repeats for ever") {
             self.obstacle = Some(Obstacle::Endless);
             return;
         }

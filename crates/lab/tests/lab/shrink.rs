@@ -157,9 +157,7 @@ fn counterexamples_of_the_checker_become_scripts() {
 fn a_cyclic_counterexample_is_refused() {
     let error = of_journal(&found(&checked("toy-favourite", 3, None), "served"), None).unwrap_err();
     assert!(matches!(error, ShrinkError::Endless { .. }), "{error}");
-    assert!(
-        error.to_string().contains("repeats for ever") && error.to_string().contains("quorate check toy-favourite")
-    );
+    assert!(error.to_string().contains("repeats forever") && error.to_string().contains("quorate check toy-favourite"));
 }
 
 fn replica(algorithm: &str, seed: u64) -> Spec<Replica> {

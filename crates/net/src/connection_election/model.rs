@@ -3,7 +3,7 @@
 //! Each node dials a few times whenever it may, and once more each time the system is quiescent
 //! without a connection, which models a growing backoff. Connections fail before and after they are
 //! established. Each end notices a failure at any later time and after receiving any prefix of the
-//! packets under way; sometimes one end never notices. A node restarts as its next incarnation.
+//! packets in transit; sometimes one end never notices. A node restarts as its next incarnation.
 //!
 //! Invariants in every state: no Hello that was ever sent, delayed or replayed, displaces a
 //! connection that both nodes hold. In a quiescent state both nodes hold the same connection, or
@@ -344,7 +344,7 @@ impl World {
         if !self.is_quiescent() {
             None
         } else if (0..2).any(|node| self.holds_closed_connection(node)) {
-            Some("one node holds for ever a connection that the other has closed".into())
+            Some("one node keeps a connection forever that the other has closed".into())
         } else if self.rounds > 0 && !self.can_progress() {
             Some("every node that may dial has dialled without a fault, and they are not connected".into())
         } else {

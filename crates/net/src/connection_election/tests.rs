@@ -140,7 +140,7 @@ fn meet_5_a_peer_that_lost_the_connection_we_still_hold_is_welcomed() {
     let hello = received(FIRST, send_hello(&mut low));
     high.accept(&hello);
     high.lost(theirs(1));
-    // Its Welcome is still under way and never arrives.
+    // Its Welcome is still in transit and never arrives.
     let hello = received(FIRST, send_hello(&mut high));
     assert_eq!(hello.welcomed, Dial(1));
     assert!(matches!(low.accept(&hello), HelloReply::Welcome { replaced: Some(_), .. }));

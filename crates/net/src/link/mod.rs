@@ -236,8 +236,8 @@ impl Link {
         self.acknowledgements.last()
     }
 
-    /// Whether so many bytes were consumed since the last acknowledgement that the next is due at
-    /// once.
+    /// Whether the node consumed enough bytes since the last acknowledgement to send the next one
+    /// at once.
     pub fn owes_acknowledgement(&self) -> bool {
         self.acknowledgements.is_due()
     }

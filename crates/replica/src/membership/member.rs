@@ -302,7 +302,7 @@ impl<P: InViews> Member<P> {
     /// ME-8. Campaigns, unless there is a leader by now.
     fn campaign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.leader.is_none() {
-            out.note("ME-8", format_args!("stands for election, for the leader is gone"));
+            out.note("ME-8", format_args!("campaigns, because the leader is gone"));
             self.replicate(now, Input::Command(Command::Campaign), out);
         }
     }
@@ -346,7 +346,7 @@ impl<P: InViews> Member<P> {
         let mut sink = InnerSink { out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
         if self.viewed().inner().wants_to_leave() && !self.is_departing {
-            out.note("ME-10", format_args!("asks to be let out"));
+            out.note("ME-10", format_args!("requests to leave the group"));
             self.is_departing = true;
             self.request_stay(now, out);
         }

@@ -68,7 +68,7 @@ impl<S: StateMachine> Running<S> {
     pub(super) fn reason_to_ignore(&self, now: Time, message: &Message) -> Option<&'static str> {
         let takes = matches!(message, Message::Append { .. } | Message::Heartbeat { .. } | Message::Piece(_));
         match message {
-            _ if self.is_joining() && !takes => Some("it waits to be let in"),
+            _ if self.is_joining() && !takes => Some("it waits to be admitted"),
             Message::Vote { forced: false, .. } if now < self.promised_until => Some("it heard from a leader just now"),
             Message::Append { entries, .. } if self.is_full && !entries.is_empty() => Some("its disk is full"),
             Message::Piece(_) | Message::TimeoutNow { .. } if self.is_full => Some("its disk is full"),

@@ -126,7 +126,7 @@ impl<S: StateMachine> Running<S> {
     pub(crate) fn campaign(&mut self, now: Time, out: &mut Out<'_, S>) {
         let votes = self.engine.configuration().votes(self.me);
         if votes && now >= self.promised_until && self.engine.is_saved() && !self.is_full {
-            out.note("RP-12", format_args!("stands for election"));
+            out.note("RP-12", format_args!("campaigns"));
             self.engine.campaign();
         }
     }
@@ -162,7 +162,7 @@ impl<S: StateMachine> Running<S> {
         }
         let batch = Batch::<S::Command>::write(self.clock.at(now), &[(learner, born)], std::iter::empty());
         if let Some(index) = batch.ok().and_then(|batch| self.engine.propose(batch)) {
-            out.note("RP-10", format_args!("lets {learner} in by entry {index}"));
+            out.note("RP-10", format_args!("admits {learner} by entry {index}"));
             self.admitting.insert(learner, born);
         }
     }

@@ -178,7 +178,7 @@ struct Search<'s, 'h, O: Object> {
     trail: Trail,
     /// The maximum number of answers passed in any position.
     explained: usize,
-    /// The operation placed last in the first position that passed so many answers.
+    /// The operation placed last in the first position that passed this number of answers.
     furthest: Option<TrailIndex>,
 }
 

@@ -63,7 +63,7 @@ where
     fn send_death_notice(&mut self, notice: DeathNotice, latency: Latency) {
         let network = &self.environment.network;
         if !network.is_cut(notice.subject, notice.node) && !network.is_cut(notice.node, notice.subject) {
-            let at = self.environment.time + self.environment.node_dice.length(latency);
+            let at = self.environment.time + self.environment.node_rng.length(latency);
             self.environment.push(at, Pending::DeathNotice(notice));
         }
     }

@@ -123,7 +123,7 @@ where
         if let Some(disk) = slot.host.disk() {
             let survivors = match unsynced {
                 Unsynced::Lost => 0,
-                Unsynced::Torn => self.environment.node_dice.below(disk.pending() + 1),
+                Unsynced::Torn => self.environment.node_rng.below(disk.pending() + 1),
                 Unsynced::Kept(count) => count.min(disk.pending()),
             };
             self.environment.syncing -= usize::from(disk.syncing);

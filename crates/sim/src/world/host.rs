@@ -270,7 +270,7 @@ where
         let effect = match note {
             Note::Rule { rule, text } => ObservedEffect::Rule { rule, text },
             Note::Delivered { from, parcel } => ObservedEffect::Delivered { from, parcel },
-            Note::Membership(told) => ObservedEffect::Membership(told),
+            Note::Membership(note) => ObservedEffect::Membership(note),
             Note::HoldBack { count, names } => ObservedEffect::HoldBack { count, names },
         };
         self.observe(effect);
@@ -308,7 +308,7 @@ where
         }
         self.environment.syncing += 1;
         let fixed = self.environment.directions.as_mut().and_then(|directions| directions.sync(self.node));
-        let length = fixed.unwrap_or_else(|| self.environment.node_dice.length(self.environment.sync));
+        let length = fixed.unwrap_or_else(|| self.environment.node_rng.length(self.environment.sync));
         let done = self.environment.time + length;
         let incarnation = self.host.incarnation();
         self.environment.push(done, Pending::Synced { node: self.node, incarnation, count });
@@ -364,7 +364,7 @@ where
         self.observe(ObservedEffect::SetTimer { timer: &timer, span });
         let fixed = self.environment.directions.as_mut().and_then(|directions| directions.timer(self.node));
         let shown = match fixed {
-            None => self.environment.timer_dice.between(span.earliest, span.latest),
+            None => self.environment.timer_rng.between(span.earliest, span.latest),
             Some(length) => length.max(span.earliest),
         };
         let (generation, replaced) = self.host.arm(timer, self.host.now(self.environment.time) + shown);

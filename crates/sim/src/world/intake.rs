@@ -52,7 +52,7 @@ where
     fn start_next_input(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let Some(interruptions) = slot.host.start_processing() else { return };
-        let done = self.environment.time + self.environment.node_dice.length(self.environment.processing);
+        let done = self.environment.time + self.environment.node_rng.length(self.environment.processing);
         self.environment.push(done, Pending::ProcessingDone { node, interruptions });
     }
 

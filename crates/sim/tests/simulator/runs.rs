@@ -236,7 +236,7 @@ fn alarms_fire_regardless_of_the_state_of_the_node() {
         "3ms 1 Alarm",
         "3ms 2 Alarm",
         "3ms 3 Alarm",
-        "11ms 3 Told(\"slow\")",
+        "11ms 3 Emitted(\"slow\")",
         "21ms 1 Restarted",
         "500ms 9 Alarm",
     ];

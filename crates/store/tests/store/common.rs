@@ -129,7 +129,7 @@ impl Workload {
     }
 
     /// Whether recovery may find this state: the acknowledged appends, with or without the one
-    /// under way.
+    /// in progress.
     pub(crate) fn allows(&self, acknowledged: usize, found: &TestLog) -> bool {
         self.states[acknowledged..].iter().take(2).any(|state| state == found)
     }

@@ -4,7 +4,7 @@ use crate::common::{SMALL, Stop, TestLog, Workload, contents, create, losses, op
 use quorate_store::StoreError;
 use quorate_store::faults::{Fault, FaultyFiles, Loss};
 
-/// Checks that recovery finds the acknowledged appends, perhaps with the one under way. If the
+/// Checks that recovery finds the acknowledged appends, perhaps with the unfinished one. If the
 /// folder was not created yet, it may be missing, and it must be possible to create it.
 fn check(files: &FaultyFiles, workload: &Workload, stop: &Stop, context: &str) -> Option<TestLog> {
     match contents(files) {
@@ -69,7 +69,7 @@ fn crash_everywhere(seed: u64, appends: usize, entry_bytes: u64, seeds: u64) {
         }
     }
     assert!(torn > 50, "only {torn} crashes tore a frame: the test no longer covers them");
-    assert!(under_way > 50, "only {under_way} crashes kept the append under way: the test no longer covers them");
+    assert!(under_way > 50, "only {under_way} crashes kept the unfinished append: the test no longer covers them");
 }
 
 fn crash_during_recovery(before: &FaultyFiles, operations: u64, workload: &Workload, stop: &Stop, context: &str) {

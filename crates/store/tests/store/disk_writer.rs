@@ -15,8 +15,9 @@ fn start(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver
     (disk_writer, reports)
 }
 
-/// A scribe that blocks after each report until the test sends on the gate or drops it. The gate is
-/// last in the tuple, so that a failing test drops it first; otherwise the scribe could not end.
+/// A disk writer that blocks after each report until the test sends on the gate or drops it. The
+/// gate is last in the tuple, so that a failing test drops it first; otherwise the disk writer
+/// could not end.
 fn start_gated(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver<Report>, Sender<()>) {
     create(files).unwrap();
     let (store, ..) = open(files, Settings { ahead_bytes: 100_000, ..SMALL }).unwrap();
@@ -53,7 +54,7 @@ fn all_queued_writes_become_durable_with_one_sync() {
     let (ticket, write) = vote(1);
     disk_writer.save(ticket, write).unwrap();
     assert_saved(next(&reports), 1, 1);
-    // The scribe blocks in its report, so these writes are queued.
+    // The disk writer blocks in its report, so these writes are queued.
     for number in 2..=60 {
         let (ticket, write) = vote(number);
         disk_writer.save(ticket, write).unwrap();
@@ -100,7 +101,7 @@ fn a_full_disk_is_reported_once_and_retried_until_it_has_space() {
     let before = files.operations();
     let begun = std::time::Instant::now();
     while files.operations() < before + 10 {
-        assert!(begun.elapsed() < DEADLINE, "the scribe does not retry on a full disk");
+        assert!(begun.elapsed() < DEADLINE, "the disk writer does not retry on a full disk");
         std::thread::yield_now();
     }
     files.heal();

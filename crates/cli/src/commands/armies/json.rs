@@ -75,10 +75,10 @@ struct Row {
 
 impl CheckReport {
     pub(super) fn new(war: &War, within: Option<Duration>, outcome: &Outcome) -> Self {
-        let row = |Judged { name, breach }: &Judged| Row {
+        let row = |Judged { name, violation }: &Judged| Row {
             name,
-            holds: outcome.complete && breach.is_none(),
-            counterexample: breach.as_ref().map(|breach| (&breach.timeline).into()),
+            holds: outcome.complete && violation.is_none(),
+            counterexample: violation.as_ref().map(|violation| (&violation.timeline).into()),
         };
         Self {
             algorithm: PROFILE.name,

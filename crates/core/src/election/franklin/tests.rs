@@ -31,7 +31,7 @@ fn fr_4_a_candidate_that_receives_its_own_rank_has_won() {
 }
 
 #[test]
-fn the_cost_stays_within_its_bound_for_every_starter() {
+fn the_cost_stays_within_its_bound_forevery_starter() {
     stays_within_bound::<Candidate>(&FACTS, |size, _, election, announcement| {
         assert_eq!((election % u64::from(2 * size), announcement), (0, u64::from(size)));
     });

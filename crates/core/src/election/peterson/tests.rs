@@ -36,6 +36,6 @@ fn pe_5_a_value_that_returns_to_its_candidate_has_won() {
 }
 
 #[test]
-fn the_cost_stays_within_its_bound_for_every_starter() {
+fn the_cost_stays_within_its_bound_forevery_starter() {
     stays_within_bound::<Candidate>(&FACTS, |size, _, _, announcement| assert_eq!(announcement, u64::from(size)));
 }

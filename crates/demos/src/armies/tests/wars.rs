@@ -25,10 +25,10 @@ fn checked(war: &War, within: Option<Duration>) -> Outcome {
 }
 
 /// The run that violates this property, which must be the only one violated.
-fn only_breach<'a>(outcome: &'a Outcome, name: &str) -> &'a Timeline {
-    let broken: Vec<_> = outcome.verdicts.iter().filter(|judged| judged.breach.is_some()).collect();
+fn only_violation<'a>(outcome: &'a Outcome, name: &str) -> &'a Timeline {
+    let broken: Vec<_> = outcome.verdicts.iter().filter(|judged| judged.violation.is_some()).collect();
     assert_eq!(broken.iter().map(|judged| judged.name).collect::<Vec<_>>(), [name]);
-    &broken[0].breach.as_ref().unwrap().timeline
+    &broken[0].violation.as_ref().unwrap().timeline
 }
 
 fn spans() -> impl Iterator<Item = Span> {
@@ -61,7 +61,7 @@ fn for_each_bound_some_run_without_bounds_on_delay_exceeds_it() {
         for within in bounds {
             for fifo in [false, true] {
                 let outcome = checked(&War { fifo, ..war(strengths) }, Some(within));
-                let timeline = only_breach(&outcome, "when");
+                let timeline = only_violation(&outcome, "when");
                 let gap = timeline.gap().unwrap();
                 assert!(gap > within, "{gap} {within}");
                 // The run shows the cause: the order took longer than the bound.
@@ -86,7 +86,7 @@ fn with_bounds_the_second_attacks_at_most_max_minus_min_after_the_first() {
                 assert!(checked(&war, Some(guarantee)).holds(), "{war:?}");
                 let Some(less) = guarantee.nanos().checked_sub(1).map(ns) else { continue };
                 let outcome = checked(&war, Some(less));
-                let timeline = only_breach(&outcome, "when");
+                let timeline = only_violation(&outcome, "when");
                 assert_eq!(timeline.gap(), Some(guarantee), "{war:?}");
             }
         }
@@ -102,15 +102,15 @@ fn drifting_clocks_cost_the_error_of_the_leaders_wait() {
         assert!(guarantee > exact.guarantee().unwrap());
         assert!(checked(&off, Some(guarantee)).holds(), "{drift_ppm}");
         // Drifting clocks exceed the bound of exact clocks, and the guarantee is nearly tight.
-        only_breach(&checked(&off, exact.guarantee()), "when");
-        only_breach(&checked(&off, Some(ns(guarantee.nanos() - 3))), "when");
+        only_violation(&checked(&off, exact.guarantee()), "when");
+        only_violation(&checked(&off, Some(ns(guarantee.nanos() - 3))), "when");
     }
     // If all messages take the same time, a leader with a slow clock is second, and late by the
     // error of its clock.
     let same = War { delay: Some(Span::exactly(ms(100))), drift_ppm: 500_000, ..war([3, 5]) };
     assert_eq!(same.guarantee(), Some(ms(100) + ns(1)));
     let outcome = checked(&same, Some(ms(99)));
-    let [first, second] = only_breach(&outcome, "when").attacks();
+    let [first, second] = only_violation(&outcome, "when").attacks();
     assert!(first < second, "army 2 leads, and its clock is slow");
 }
 

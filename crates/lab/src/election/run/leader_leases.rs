@@ -12,7 +12,7 @@ use quorate_journal::property::Violation;
 pub(super) struct LeaderLeases {
     clocks: Clocks,
     leases: Vec<Option<LeaderLease>>,
-    breach: Option<Violation>,
+    violation: Option<Violation>,
 }
 
 /// The leadership of one node.
@@ -25,11 +25,11 @@ struct LeaderLease {
 
 impl LeaderLeases {
     pub(super) fn new(nodes: usize) -> Self {
-        Self { clocks: Clocks::new(nodes), leases: vec![None; nodes], breach: None }
+        Self { clocks: Clocks::new(nodes), leases: vec![None; nodes], violation: None }
     }
 
-    pub(super) const fn breach(&self) -> &Option<Violation> {
-        &self.breach
+    pub(super) const fn violation(&self) -> &Option<Violation> {
+        &self.violation
     }
 
     pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>, line: u64) {
@@ -65,7 +65,7 @@ impl LeaderLeases {
     }
 
     fn check(&mut self, time: Time, node: NodeId, action: &str, line: u64) {
-        let Some(ours) = self.valid(node, time).filter(|_| self.breach.is_none()) else { return };
+        let Some(ours) = self.valid(node, time).filter(|_| self.violation.is_none()) else { return };
         let others = (0..self.leases.len()).map(NodeId::from_index).filter(|other| *other != node);
         let mut valid = others.filter_map(|other| Some((other, self.valid(other, time)?)));
         let Some((other, theirs)) = valid.next() else { return };
@@ -73,7 +73,7 @@ impl LeaderLeases {
             "node {node} {action} while node {other}, the leader since {}, had a lease until {} on its clock",
             theirs.since, theirs.until
         );
-        self.breach = Some(Violation { time, line, since: ours.since.min(theirs.since), text });
+        self.violation = Some(Violation { time, line, since: ours.since.min(theirs.since), text });
     }
 
     /// A clock that was set back may make an expired leadership valid again.

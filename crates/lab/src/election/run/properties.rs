@@ -67,10 +67,10 @@ impl Properties {
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let always = |name, breach: &Option<Violation>| Verdict::judged(name, Kind::Always, breach.clone());
+        let always = |name, violation: &Option<Violation>| Verdict::judged(name, Kind::Always, violation.clone());
         let mut verdicts =
             vec![always("one-leader-an-epoch", &self.one_leader), always("epochs-grow", &self.epochs_grow)];
-        verdicts.extend(self.leases.iter().map(|leases| always("one-master", leases.breach())));
+        verdicts.extend(self.leases.iter().map(|leases| always("one-master", leases.violation())));
         verdicts.push(Verdict::judged("agreed", Kind::Eventually, self.disagreement()));
         if self.contest {
             verdicts.push(Verdict::sometimes("contested", self.contested));

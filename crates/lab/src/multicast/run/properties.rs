@@ -52,7 +52,7 @@ impl Properties {
     }
 
     /// Also judges these properties, which are not promised: see [`Properties::verdict`] and
-    /// [`Properties::breaches`].
+    /// [`Properties::violations`].
     #[must_use]
     pub fn watching(self, requested: Promises) -> Self {
         let judged: Vec<_> =

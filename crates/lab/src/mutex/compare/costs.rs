@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(super) struct Costs {
     pub(super) contenders: Vec<&'static MutexEntry>,
     pub(super) sizes: Vec<usize>,
-    /// From idle to saturated, unless given in another order.
+    /// By default from idle to saturated.
     pub(super) traffics: Vec<Traffic>,
     /// Algorithms that do not support some of these sizes.
     pub(super) left_out: Vec<UnsupportedSizes>,

@@ -193,7 +193,7 @@ pub struct Measured {
     pub overtaken_max: u64,
     /// Share of all messages that the busiest node sent or received.
     pub busiest_share: f64,
-    pub breaches: Vec<Verdict>,
+    pub violations: Vec<Verdict>,
     /// The unexpected figures, if the expected cost is binding and the run was complete.
     pub differences: Vec<Difference>,
 }
@@ -218,7 +218,7 @@ impl Measured {
             sync_delay: summary.sync_delay,
             overtaken_max: summary.overtaken_max,
             busiest_share: messages.busiest_share,
-            breaches: verdicts.iter().filter(|verdict| is_breach(verdict, ending)).cloned().collect(),
+            violations: verdicts.iter().filter(|verdict| is_violation(verdict, ending)).cloned().collect(),
             differences: Vec::new(),
         };
         if expected.binding && ending == Ending::Done {
@@ -228,7 +228,7 @@ impl Measured {
     }
 
     pub fn holds(&self) -> bool {
-        self.breaches.is_empty()
+        self.violations.is_empty()
     }
 
     /// Whether every measured figure is as expected: equal where the expected figure is exact,
@@ -272,7 +272,7 @@ fn within(measured: f64, range: Range) -> bool {
 }
 
 /// A stopped run cannot decide `eventually` properties.
-fn is_breach(verdict: &Verdict, ending: Ending) -> bool {
+fn is_violation(verdict: &Verdict, ending: Ending) -> bool {
     let is_judged = match verdict.kind {
         Kind::Always => true,
         Kind::Eventually => ending != Ending::Stopped,

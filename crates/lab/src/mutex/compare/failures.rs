@@ -98,7 +98,7 @@ impl Failures {
     fn notes(&self) -> Vec<String> {
         let runs = self.studies.iter().map(|study| study.runs).max().unwrap_or_default();
         let mut notes = vec![
-            "goes on: every live requester is granted entry   stops: a requester waits for ever   unsafe: two nodes hold the lock"
+            "continues: every live requester is granted entry   stops: a requester waits forever   unsafe: two nodes hold the lock"
                 .into(),
             format!(
                 "the worst result of {runs} runs with failures at different times; 12/{runs}: in 12 of them, otherwise in all"

@@ -127,7 +127,8 @@ struct Counts {
 struct Judged<'a> {
     ending: Ending,
     differences: &'a [Difference],
-    breaches: &'a [Verdict],
+    #[serde(rename = "breaches")]
+    violations: &'a [Verdict],
     command: &'a str,
 }
 
@@ -198,7 +199,7 @@ fn judged(WorldResult { measured, repeat_command, .. }: &WorldResult) -> Judged<
     Judged {
         ending: measured.ending,
         differences: &measured.differences,
-        breaches: &measured.breaches,
+        violations: &measured.violations,
         command: repeat_command,
     }
 }

@@ -20,12 +20,12 @@ pub(super) fn problems(costs: &Costs) -> Vec<String> {
 
 /// Describes the problem of one result, if there is any.
 fn problem(row: &Row, result: &WorldResult) -> Option<String> {
-    let breach = result.measured.breaches.first().map(|breach| {
-        let why = breach.violation.as_ref().map(|violation| format!(": at {} {}", violation.time, violation.text));
-        format!("'{}' fails{}", breach.name, why.unwrap_or_default())
+    let violated = result.measured.violations.first().map(|violated| {
+        let why = violated.violation.as_ref().map(|violation| format!(": at {} {}", violation.time, violation.text));
+        format!("'{}' fails{}", violated.name, why.unwrap_or_default())
     });
     let difference = result.measured.differences.first().map(ToString::to_string);
-    let what = breach.or(difference)?;
+    let what = violated.or(difference)?;
     let (world, repeat_command) = match result.world {
         World::Simulated => ("simulated", format!("{} --steps", result.repeat_command)),
         World::Real => {

@@ -88,7 +88,7 @@ pub enum Fate {
 impl Fate {
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Continues => "goes on",
+            Self::Continues => "continues",
             Self::Stops => "stops",
             Self::Unsafe => "unsafe",
         }

@@ -88,7 +88,7 @@ fn every_example_reproduces_its_finding() {
             };
             assert!(has_role, "{victim:?} is node {node} among {phases:?}: {again}");
             assert_eq!(spec.faults[0].lasts.is_some(), mode == FailureMode::Restarts);
-            let is_unsafe = outcome.violated().any(|breach| breach.name == "exclusion");
+            let is_unsafe = outcome.violated().any(|verdict| verdict.name == "exclusion");
             let is_stuck = outcome.ending != Ending::Done;
             let expected = match fate {
                 Fate::Continues => (false, false),

@@ -125,7 +125,7 @@ impl Properties {
     }
 
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let always = |name, breach: &Option<Violation>| Verdict::judged(name, Kind::Always, breach.clone());
+        let always = |name, violation: &Option<Violation>| Verdict::judged(name, Kind::Always, violation.clone());
         let mut verdicts = vec![always("exclusion", &self.exclusion), always("asked-first", &self.asked_first)];
         if self.expects.fences {
             verdicts.push(always("fences-grow", &self.fences_grow));

@@ -77,7 +77,7 @@ impl Observer<Command, Event> for Rounds {
                 self.starved.remove(node);
                 self.entries += usize::from(self.on_cycle);
             }
-            Moment::World { event: WorldEvent::Changed { text }, .. } if text.contains("repeats for ever") => {
+            Moment::World { event: WorldEvent::Changed { text }, .. } if text.contains("repeats forever") => {
                 self.on_cycle = true;
                 self.starved = self.waiting.clone();
             }

@@ -57,7 +57,7 @@ impl Observer<Actions, String> for Trace {
                     ObservedEffect::Delivered { from, parcel } => {
                         format!("handed {from}.{}.{}", parcel.incarnation, parcel.number)
                     }
-                    ObservedEffect::Membership(told) => format!("{told:?}"),
+                    ObservedEffect::Membership(note) => format!("{note:?}"),
                     ObservedEffect::HoldBack { count, names } => format!("{count} wait: {names}"),
                 };
                 self.line(*time, format_args!("{node} > {effect}"));

@@ -8,7 +8,7 @@ use quorate_core::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-// ------------------------------------------------------------------------------------------------- the highest leads
+// ------------------------------------------------------------------------------- the highest leads
 
 /// The highest node that is not known to have crashed leads. A starter nominates it; it elects
 /// itself in an epoch of its own that is larger than all that either of them knows.
@@ -181,7 +181,7 @@ impl Protocol for HighestLeads {
     }
 }
 
-// ------------------------------------------------------------------------------------------------- leases
+// ------------------------------------------------------------------------------------------ leases
 
 /// Node 1 grants leadership to one node at a time, for a second on its own clock, and sets no
 /// timer. The leader counts its lease from its request: for as long, or for less, so that it

@@ -18,7 +18,7 @@ struct TokenGame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Game {
     /// The first one sends a ball to itself forever, and sends the token when it leaves.
-    ForEver,
+    Forever,
     /// The first one sends the token when it enters, and a ball to itself, with which it leaves.
     Once,
 }
@@ -48,9 +48,9 @@ impl Protocol for TokenGame {
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         let first = self.me == FIRST;
         match input {
-            Input::Start { .. } if first && self.game == Game::ForEver => out.send(FIRST, Message::Ball),
+            Input::Start { .. } if first && self.game == Game::Forever => out.send(FIRST, Message::Ball),
             Input::Message { message: Message::Ball, .. } => match self.game {
-                Game::ForEver => out.send(FIRST, Message::Ball),
+                Game::Forever => out.send(FIRST, Message::Ball),
                 Game::Once => out.emit(Event::Left),
             },
             Input::Command(Command::Acquire | Command::Share) if first => {
@@ -63,7 +63,7 @@ impl Protocol for TokenGame {
             Input::Command(Command::Acquire | Command::Share) => out.emit(Event::Denied),
             Input::Command(Command::Release) => {
                 out.emit(Event::Left);
-                if first && self.game == Game::ForEver {
+                if first && self.game == Game::Forever {
                     out.send(OTHER, Message::Token);
                 }
             }
@@ -103,7 +103,7 @@ fn assert_found(game: Game, property: &str, seen: impl Fn(&ReferenceResult) -> O
 /// judged like any others.
 #[test]
 fn a_postponed_step_is_judged_when_it_is_taken() {
-    assert_found(Game::ForEver, "asked-first", |seen| seen.unrequested, 3);
+    assert_found(Game::Forever, "asked-first", |seen| seen.unrequested, 3);
 }
 
 /// No node can send the first one anything while it holds the lock; but if it left first, no state
