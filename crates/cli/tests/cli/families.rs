@@ -114,7 +114,7 @@ fn a_script_of_another_family_is_rejected() {
 fn an_election_step_by_step() {
     expect![[r#"
               time   1  2
-             0.000   · [·]  campaign · RF-1 stands in term 2 · saves {ballot:{term:2,vote:2,commit:1}} · sets timer tick (4ms)
+             0.000   · [·]  campaign · RF-1 campaigns in term 2 · saves {ballot:{term:2,vote:2,commit:1}} · sets timer tick (4ms)
              0.000   · [?]  save 1 is durable · vote → 1 · knows no leader (epoch 2)
              1.000  [·] ?   vote from 2 · saves {ballot:{term:2,vote:2,commit:1}} · sets timer tick (4ms)
              1.000  [?] ?   save 1 is durable · vote-reply → 2 · knows no leader (epoch 2)
@@ -144,7 +144,7 @@ fn an_election_step_by_step() {
           always      epochs-grow             holds
           eventually  agreed                  holds
 
-          done at 4ms, 11 events, trace 3c4dbf2db96b743d
+          done at 4ms, 11 events, trace 99e0d40d511b1afd
     "#]].assert_eq(&run("sim raft --nodes 2 --starters highest --latency fixed:1ms --steps").ok(0));
 }
 

@@ -438,12 +438,12 @@ a_schedule_finds! {
     a_schedule_finds_two_holders_where_replies_name_no_request(Flaw::BareReplies, expect![[r#"
         2 enters while 1 is in the critical section
 
-        1 acquire: RA-1 request_mode everyone with (1, 1); request → all
+        1 acquire: RA-1 asks all nodes with (1, 1); request → all
         1 cancel: cancelled
-        2 acquire: RA-1 request_mode everyone with (1, 2); request → all
-        1 acquire: RA-1 request_mode everyone with (2, 1); request → all
-        2 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
-        1 receives request from 2: RA-2 lets (1, 2) pass; reply → 2
+        2 acquire: RA-1 asks all nodes with (1, 2); request → all
+        1 acquire: RA-1 asks all nodes with (2, 1); request → all
+        2 receives request from 1: RA-2 replies to (1, 1); reply → 1
+        1 receives request from 2: RA-2 replies to (1, 2); reply → 2
         1 acquire: refused: a request is already pending
         1 receives reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
         2 receives reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
@@ -452,10 +452,10 @@ a_schedule_finds! {
     a_schedule_finds_two_holders_where_clocks_alone_decide(Flaw::ClockOnly, expect![[r#"
         1 enters while 2 is in the critical section
 
-        2 acquire: RA-1 request_mode everyone with (1, 2); request → all
-        1 acquire: RA-1 request_mode everyone with (1, 1); request → all
-        1 receives request from 2: RA-2 lets (1, 2) pass; reply → 2
-        2 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
+        2 acquire: RA-1 asks all nodes with (1, 2); request → all
+        1 acquire: RA-1 asks all nodes with (1, 1); request → all
+        1 receives request from 2: RA-2 replies to (1, 2); reply → 2
+        2 receives request from 1: RA-2 replies to (1, 1); reply → 1
         2 receives reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
         1 receives reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
     "#]]);
@@ -463,10 +463,10 @@ a_schedule_finds! {
     a_schedule_finds_two_holders_where_node_numbers_alone_decide(Flaw::NodeOnly, expect![[r#"
         1 enters while 2 is in the critical section
 
-        2 acquire: RA-1 request_mode everyone with (1, 2); request → all
-        1 receives request from 2: RA-2 lets (1, 2) pass; reply → 2
-        1 acquire: RA-1 request_mode everyone with (3, 1); request → all
-        2 receives request from 1: RA-2 lets (3, 1) pass; reply → 1
+        2 acquire: RA-1 asks all nodes with (1, 2); request → all
+        1 receives request from 2: RA-2 replies to (1, 2); reply → 2
+        1 acquire: RA-1 asks all nodes with (3, 1); request → all
+        2 receives request from 1: RA-2 replies to (3, 1); reply → 1
         2 receives reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
         1 receives reply from 2: RA-3 has every reply; ENTERS (fence 0.0)
     "#]]);
@@ -474,27 +474,27 @@ a_schedule_finds! {
     a_schedule_finds_an_endless_wait_where_only_the_first_deferred_request_is_answered(Flaw::FirstOnly, expect![[r#"
         4 waits forever
 
-        3 acquire: RA-1 request_mode everyone with (1, 3); request → all
-        4 acquire: RA-1 request_mode everyone with (1, 4); request → all
-        1 acquire: RA-1 request_mode everyone with (1, 1); request → all
+        3 acquire: RA-1 asks all nodes with (1, 3); request → all
+        4 acquire: RA-1 asks all nodes with (1, 4); request → all
+        1 acquire: RA-1 asks all nodes with (1, 1); request → all
         1 receives request from 3: RA-2 defers (1, 3)
-        2 receives request from 3: RA-2 lets (1, 3) pass; reply → 3
-        4 receives request from 3: RA-2 lets (1, 3) pass; reply → 3
+        2 receives request from 3: RA-2 replies to (1, 3); reply → 3
+        4 receives request from 3: RA-2 replies to (1, 3); reply → 3
         1 receives request from 4: RA-2 defers (1, 4)
-        2 receives request from 4: RA-2 lets (1, 4) pass; reply → 4
+        2 receives request from 4: RA-2 replies to (1, 4); reply → 4
         3 receives request from 4: RA-2 defers (1, 4)
-        2 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
-        3 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
-        4 receives request from 1: RA-2 lets (1, 1) pass; reply → 1
+        2 receives request from 1: RA-2 replies to (1, 1); reply → 1
+        3 receives request from 1: RA-2 replies to (1, 1); reply → 1
+        4 receives request from 1: RA-2 replies to (1, 1); reply → 1
         3 receives reply from 2: nothing
         3 receives reply from 4: nothing
         4 receives reply from 2: nothing
         1 receives reply from 2: nothing
         1 receives reply from 3: nothing
         1 receives reply from 4: RA-3 has every reply; ENTERS (fence 0.0)
-        1 release: LEAVES; RA-4 lets 3 pass at last; reply → 3
+        1 release: LEAVES; RA-4 replies to 3, whose request it deferred; reply → 3
         3 receives reply from 1: RA-3 has every reply; ENTERS (fence 0.0)
-        3 release: LEAVES; RA-4 lets 4 pass at last; reply → 4
+        3 release: LEAVES; RA-4 replies to 4, whose request it deferred; reply → 4
         4 receives reply from 3: nothing
     "#]]);
 }
