@@ -198,7 +198,7 @@ impl std::fmt::Display for CheckError {
         match self {
             Self::NoNodes => f.write_str("--nodes must be at least 1; got 0 (3 is a good start)."),
             Self::TooManyNodes { most } => {
-                write!(f, "--nodes must be at most {most} in a check.")
+                write!(f, "--nodes must be at most {most} in a check. For larger groups use 'quorate sweep'.")
             }
             Self::TimedViews => f.write_str(
                 "Views are checked without time: a lease may end at any moment, whatever its length. Omit --drift, --delay and --until.",
@@ -213,7 +213,11 @@ impl std::fmt::Display for CheckError {
                 f,
                 "The state space is too large: a check allows at most {most} messages in all, and at most {of_one} from one sender.",
             ),
-            Self::TooManyFaults { most } => write!(f, "A check allows at most {most} faults of each kind."),
+            Self::TooManyFaults { most } => write!(
+                f,
+                "A check allows at most {most} faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or \
+                 --changes."
+            ),
         }
     }
 }

@@ -339,7 +339,7 @@ impl<F: FamilyLab> Spec<F> {
         let mut words = vec![format!("quorate {verb} {} --nodes {} --seed {}", self.algorithm, self.nodes, self.seed)];
         words.extend(flags_at(FlagPosition::Front));
         words.extend(unless(self.latency == defaults.latency, format!("--latency {}", self.latency)));
-        words.extend(self.bound.map(|bound| format!("--bound {bound}")));
+        words.extend(self.bound.map(|bound| format!("--delay-bound {bound}")));
         words.extend(unless(self.processing == defaults.processing, format!("--processing {}", self.processing)));
         words.extend(unless(self.disk == defaults.disk, format!("--disk {}", self.disk)));
         words.extend(flags_at(FlagPosition::Times));

@@ -17,7 +17,7 @@ use std::path::PathBuf;
     quorate sim berkeley --nodes 5 --skew 500ms --drift 200ppm --every 1s --for 20s --fault \"crash 5 at 8s\" --svg clocks.svg\n  \
     quorate sim berkeley --fault \"skew 2 by 1h\" --json\n\n\
     The bully algorithm elects a leader. Once per round the leader polls the clocks of all nodes, averages the \
-    answers, and sends each node the correction of its clock. The seed draws the skew of each clock at the start, up \
+    answers, and sends each node the correction of its clock. The seed chooses the skew of each clock at the start, up \
     to --skew, and its drift, up to --drift. The spread is the largest difference between the clocks of two nodes that \
     are up.")]
 pub(crate) struct BerkeleyArgs {

@@ -25,7 +25,7 @@ use std::str::FromStr;
     quorate check bully --nodes 3 --starters lowest --delay 1ms..4ms\n  \
     quorate check armies --delay 2ms..5ms\n  \
     quorate check local\n\n\
-    Numbers of faults are upper bounds, at most 31 of a kind: with --loss 2, the check explores every way to lose\n\
+    Numbers of faults are upper bounds, at most 31 of a kind: with --loss 2, the check explores every way to lose \
     none, one or two messages.\n\n\
     Exit codes: 0 all properties hold in every reachable state, 1 one fails, 2 the command is invalid,\n\
     3 no property failed, but the check did not finish.",

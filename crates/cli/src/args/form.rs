@@ -80,7 +80,7 @@ impl FormArgs {
                 let name = name.escape_debug();
                 match known(find(&name.to_string())) {
                     known if known.is_empty() => {
-                        anyhow::bail!("'{name}' has only one form, so {} cannot apply to it.", given.join(" "))
+                        anyhow::bail!("'{name}' has only one form, so {} does not apply; omit it.", given.join(" "))
                     }
                     known => {
                         anyhow::bail!("'{name}' has no form for {}. Its forms are chosen by {known}.", given.join(" "))

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
     quorate record n1.journal n2.journal n3.journal --out run.journal\n  \
     quorate record journals/*.journal --out run.journal && quorate trace run.journal\n\n\
-    The files are those that 'quorate node --trace FILE' wrote, one per incarnation of a node, in any order, from one\n\
+    The files are those that 'quorate node --trace FILE' wrote, one per incarnation of a node, in any order, from one \
     machine or several. An incomplete last line, as a killed node leaves it, is ignored.")]
 pub(crate) struct RecordArgs {
     /// Journals of all incarnations of all nodes.

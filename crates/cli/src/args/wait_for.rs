@@ -10,7 +10,7 @@ use std::path::PathBuf;
     quorate wait-for --example printer-and-scanner\n  \
     quorate wait-for --example philosophers --svg philosophers.svg\n  \
     quorate wait-for --example printer-and-scanner --victim youngest --json\n\n\
-    A graph file has one or more statements, one per line. Comments start with #.\n  \
+    A graph file has one statement per line. Comments start with #.\n  \
     P1 -> P2, P3         P1 waits until both P2 and P3 release\n  \
     P1 -> P2 | P3        P1 waits until P2 or P3 releases\n  \
     P1 holds printer     P1 holds a lock\n  \

@@ -188,7 +188,7 @@ fn pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<
 
 fn page(name: &str, about: &About, around: Option<&AlgorithmWrapper>, example: &Example<'_>) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "# {name}\n\n{}", about.title)?;
+    writeln!(out, "# {name}\n\n{}", wrapped(&about.title, 0))?;
     for paragraph in &about.idea {
         writeln!(out, "\n{}", wrapped(paragraph, 0))?;
     }
@@ -250,7 +250,7 @@ fn is_idle(line: &Line) -> bool {
 }
 
 /// Wraps a paragraph at 100 columns, and indents the lines after the first.
-fn wrapped(text: &str, indent: usize) -> String {
+pub(crate) fn wrapped(text: &str, indent: usize) -> String {
     let mut lines = String::new();
     let mut column = indent;
     for word in text.split_whitespace() {

@@ -4,7 +4,7 @@
 
 use crate::Verdict;
 use crate::args::GalleryArgs;
-use crate::commands::explain::sentence;
+use crate::commands::explain::{sentence, wrapped};
 use crate::output::{display_path, output};
 use crate::paint;
 use crate::report::count;
@@ -188,14 +188,15 @@ fn words(line: &str) -> Vec<String> {
 
 fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {
     let mut page = String::from(
-        "# Gallery\n\nThe command below each picture draws it; `quorate gallery docs` draws all of them. See [how to \
-         read the pictures](pictures.md).\n",
+        "# Gallery\n\nThe command below each picture draws it; `quorate gallery docs` draws all of them.\n\
+         See [how to read the pictures](pictures.md).\n",
     );
     for (title, pieces) in [("Algorithms", algorithms), ("Scenes", scenes)] {
         let _ = write!(page, "\n## {title}\n");
         for piece in pieces {
             let Piece { file, title, text, .. } = piece;
-            let _ = write!(page, "\n### {title}\n\n{text}\n\n![{file}]({FOLDER}/{})\n\n", piece.file_name());
+            let _ =
+                write!(page, "\n### {title}\n\n{}\n\n![{file}]({FOLDER}/{})\n\n", wrapped(text, 0), piece.file_name());
             let _ = write!(page, "```sh\n{}\n```\n", piece.command());
         }
     }

@@ -180,16 +180,16 @@ fn textbook_example(ballot: Ballot, forgetting: Forgetting, out: &mut impl Write
     let example = Ballot::new(32, 24).and_then(|ballot| Ok((ballot, Forgetting::new(seconds, hours)?)));
     let Ok((example_ballot, example_forgetting)) = example else { return Ok(()) };
     let beginning = if (example_ballot, example_forgetting) == (ballot, forgetting) {
-        "This is the example of the lecture slides".into()
+        "This is the example of the lecture slides, with a probability".into()
     } else {
         format!(
-            "The example of the lecture slides, 24 of 32 votes and 10s of 3h, has probability {}",
+            "The example of the lecture slides, 24 of 32 votes and 10s of 3h, has probability {}, which is",
             violation(example_ballot, example_forgetting)
         )
     };
     let misprinted = Likelihood::from_ln(ln_as_printed(example_ballot, example_forgetting));
     let text = format!(
-        "{beginning}, which is less than the 10^-40 on the slides.\n\
+        "{beginning} less than the 10^-40 on the slides.\n\
          Their formula has an error: with p^k p^(m-k) in place of p^k (1-p)^(m-k) it would give {misprinted}."
     );
     writeln!(out, "\n{}", paint::dim(&text))

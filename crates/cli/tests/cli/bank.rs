@@ -62,7 +62,10 @@ fn a_lock_that_loses_money_fails_and_prints_how_to_repeat_it() {
         assert_eq!(commands.len(), 2, "{printed}");
         for (_, command) in commands {
             let again = run(command).ok(1);
-            assert!(again.contains("which it did not read") || again.contains("was inside"), "{command}:\n{again}");
+            assert!(
+                again.contains("which it did not read") || again.contains("was in the critical section"),
+                "{command}:\n{again}"
+            );
         }
     }
     // The printed command contains the settings of the run.
@@ -107,15 +110,15 @@ fn a_run_of_the_bank_has_a_journal_and_a_picture() {
 #[test]
 fn invalid_options_are_reported() {
     for (line, error) in [
-        ("bank --lock unknown", "There is no algorithm 'unknown'."),
+        ("bank --lock unknown", "there is no algorithm 'unknown'."),
         ("bank --lock raft", "'raft' is of the election family; --lock needs an algorithm of the mutex family."),
-        ("bank --tellers 0", "A bank without tellers takes no deposits"),
-        ("bank --tellers 4 --nodes 3", "4 tellers need a node each, and there are only 3"),
-        ("bank --deposit 18446744073709551615", "So much money does not fit"),
+        ("bank --tellers 0", "--tellers must be at least 1; got 0."),
+        ("bank --tellers 4 --nodes 3", "--nodes must be at least 4 for 4 tellers, one node each; got 3."),
+        ("bank --deposit 18446744073709551615", "--balance plus all deposits must be at most 18446744073709551615."),
         ("bank --seeds 0", "--seeds must be at least 1; got 0"),
         ("bank --svg all.svg", "A journal or a picture shows a single run"),
         ("bank --lock none --seeds 2 --trace x", "A journal or a picture shows a single run"),
-        ("bank --lock none --latency fixed:0ms", "A latency of zero leaves nothing to measure"),
+        ("bank --lock none --latency fixed:0ms", "--latency must be greater than zero; got 0."),
         ("bank --lock none --svg - --json", "both write to standard output"),
         ("bank --theme dark", "--theme has no effect without an SVG picture"),
     ] {

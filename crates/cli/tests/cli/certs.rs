@@ -135,9 +135,9 @@ fn invalid_options_are_reported_and_create_nothing() {
         $ quorate certs --group demo --nodes 1-4294967295
         error: At most 1000 certificates can be made at once; got 4294967295 nodes. No file was written.
         $ quorate certs --group demo --nodes 3 --days 0
-        error: --days: the number of days must be between 1 and 3650, such as 365; got '0'
+        error: --days: the number of days must be between 1 and 3650, such as 365; got '0'.
         $ quorate certs --group demo --nodes 3 --days 9999
-        error: --days: the number of days must be between 1 and 3650, such as 365; got '9999'
+        error: --days: the number of days must be between 1 and 3650, such as 365; got '9999'.
         $ quorate certs --group demo --nodes 3 --folder half
         error: half/ca.pem exists, but half/ca.key does not: a CA needs both files. Restore the missing file, or use another folder. No file was written.
         $ quorate certs --group demo --nodes 3 --folder file

@@ -354,7 +354,7 @@ fn the_printed_command_repeats_every_setting() {
     for (line, heading) in [
         (
             "check central --nodes 2 --rounds 2 --try --cancel --fifo --loss 1 --duplicate 1 --crashes 1 --restarts 1 \
-             --hasty-timers 1 --links bare --drift 100ppm --until 5ms --no-reduction --first \
+             --early-timers 1 --links bare --drift 100ppm --until 5ms --no-reduction --stop-at-first \
              --property exclusion,no-deadlock",
             "central · 2 nodes · 2 rounds with tries and cancels · at most 1 loss, 1 duplicate, 1 crash, 1 restart, \
              1 early timer · bare FIFO links · clocks off by 100ppm",
@@ -443,9 +443,9 @@ fn invalid_options() {
             $ quorate check central --nodes 0
             error: --nodes must be at least 1; got 0. Use for example --nodes 3.
             $ quorate check central --nodes 40
-            error: --nodes must be at most 16 in a check.
+            error: --nodes must be at most 16 in a check. For larger groups use 'quorate sweep'.
             $ quorate check central --nodes 18446744073709551615
-            error: --nodes must be at most 16 in a check.
+            error: --nodes must be at most 16 in a check. For larger groups use 'quorate sweep'.
             $ quorate check central --nodes many
             error: --nodes: 'many' is not a whole number; write for example 7.
             $ quorate check central --rounds 0
@@ -455,9 +455,9 @@ fn invalid_options() {
             $ quorate check central --rounds endless
             error: --rounds: 'endless' is not a whole number; write for example 7. For no limit use --rounds unbounded.
             $ quorate check central --loss 99
-            error: A check allows at most 31 faults of each kind.
+            error: A check allows at most 31 faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or --changes.
             $ quorate check central --crashes 1000
-            error: A check allows at most 31 faults of each kind.
+            error: A check allows at most 31 faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or --changes.
             $ quorate check central --loss 0.1
             error: --loss: '0.1' is not a whole number; write for example 7.
             $ quorate check central --walks 0

@@ -226,7 +226,7 @@ fn the_table_has_real_figures() {
     );
     assert!(real.parse::<f64>().is_ok_and(|delay| delay > 0.0) && *no_real == "–", "{printed}");
     assert_eq!(tail, ["0", "100%", "0", "100%", "✓"], "{printed}");
-    assert!(printed.contains("one asks alone · real") && printed.contains("client delay, in ms · real"), "{printed}");
+    assert!(printed.contains("single requester · real") && printed.contains("client delay, in ms · real"), "{printed}");
 }
 
 /// The command of each row repeats its run.
@@ -252,7 +252,7 @@ fn failures_are_reported_with_a_command() {
     let [simulated, real] = commands[..] else { panic!("{printed}") };
     for kind in ["simulated", "real"] {
         assert!(
-            printed.contains(&format!("toy-forgetful with 3 nodes, all ask, {kind}: 'exclusion' fails: at ")),
+            printed.contains(&format!("toy-forgetful with 3 nodes, all request, {kind}: 'exclusion' fails: at ")),
             "{printed}"
         );
     }
@@ -269,7 +269,7 @@ fn a_comparison_of_faulty_variants_fails() {
     let line = "compare mutex --algorithms ricart-agrawala-clock-only,toy-ordered --nodes 3-9 --workload all";
     let printed = run(line).ok(1);
     assert_eq!(printed.matches("To see it: ").count(), 5, "{printed}");
-    assert!(printed.contains("\n7 runs are wrong in all; --json tells of every one."), "{printed}");
+    assert!(printed.contains("\n7 runs have problems in total; --json lists all of them."), "{printed}");
     let report = run(&format!("{line} --json")).json(1);
     assert_eq!((&report["holds"], &report["exact"], &report["complete"]), (&json!(false), &json!(true), &json!(true)));
     for row in rows(&report) {
@@ -317,11 +317,11 @@ fn invalid_options_are_reported_before_any_run() {
         $ quorate compare central
         error: 'central' is an algorithm; expected a family. Use 'quorate compare mutex --algorithms central'.
         $ quorate compare replica
-        error: the replica family has no comparison yet. Comparable families: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
+        error: the replica family has no comparison yet. Use 'quorate compare mutex', 'quorate compare election' or 'quorate compare multicast'.
         $ quorate compare mutx
-        error: there is no family 'mutx'. Did you mean 'mutex'? Comparable families: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
+        error: there is no family 'mutx'. Did you mean 'mutex'? Use 'quorate compare mutex', 'quorate compare election' or 'quorate compare multicast'.
         $ quorate compare xyzzy
-        error: there is no family 'xyzzy'. Comparable families: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'.
+        error: there is no family 'xyzzy'. Use 'quorate compare mutex', 'quorate compare election' or 'quorate compare multicast'.
         $ quorate compare mutex --nodes 1
         error: --nodes: groups must have at least 2 nodes, because a single node sends no messages; got 1.
         $ quorate compare mutex --nodes 2,x
@@ -333,7 +333,7 @@ fn invalid_options_are_reported_before_any_run() {
         $ quorate compare mutex --nodes 2,65 --real
         error: --nodes must be at most 64 with --real, which starts a process per node; got 65. Without --real, larger groups are simulated.
         $ quorate compare mutex --algorithms raft
-        error: algorithm 'raft' belongs to the election family; expected one of the mutex family. 'quorate list' shows both.
+        error: algorithm 'raft' belongs to the election family; expected one of the mutex family. 'quorate list' shows the family of each.
         $ quorate compare mutex --algorithms centrel
         error: there is no algorithm 'centrel'. Did you mean 'central'? 'quorate list' shows them all.
         $ quorate compare mutex --algorithms central,central
@@ -447,7 +447,7 @@ fn a_comparison_is_drawn_beside_its_table() {
         let count_titles = |text: String| figure_titles.iter().filter(|title| title.starts_with(&text)).count();
         assert_eq!(
             count_titles(format!(
-                "{name} · simulated · nodes {nodes} · messages an entry, all ask {}",
+                "{name} · simulated · nodes {nodes} · messages per entry, all request {}",
                 row["messages_per_entry"].as_f64().unwrap()
             )),
             1
@@ -456,7 +456,7 @@ fn a_comparison_is_drawn_beside_its_table() {
         // Messages, overtaking and load always have a figure.
         assert_eq!(count_titles(format!("{name} · simulated · nodes {nodes} · ")), 3 + figures, "{row}");
     }
-    assert_eq!(svg.matches("<title>ricart-agrawala · the book · 2(n−1)</title>").count(), 1);
+    assert_eq!(svg.matches("<title>ricart-agrawala · expected · 2(n−1)</title>").count(), 1);
     for text in ["central", "raymond", "3, own 0", "Sync delay", "40 requests a run · seed 1 · T: one message time"] {
         assert!(elements(&svg).iter().any(|element| element.name == "text" && element.text == text), "{text}");
     }
@@ -471,7 +471,7 @@ fn real_figures_are_drawn_too() {
     // Messages, overtaking, load and client delay; without waiters there is no sync delay.
     assert_eq!(real.len(), 4, "{figure_titles:?}");
     assert_eq!(real.iter().filter(|title| title.contains(" ms")).count(), 1, "{real:?}");
-    assert!(svg.contains(">Sync delay, real</text>") && svg.contains(">nothing was measured</text>"), "{svg}");
+    assert!(svg.contains(">Sync delay, real</text>") && svg.contains(">no data</text>"), "{svg}");
 }
 
 /// A picture on standard output is the only output there; failures go to standard error.
@@ -482,11 +482,11 @@ fn failures_are_drawn_and_reported() {
     assert_eq!(result.code, Some(1), "{}", result.err);
     elements(&result.out);
     assert!(
-        result.err.contains("toy-forgetful with 3 nodes, all ask, simulated: 'exclusion' fails: at "),
+        result.err.contains("toy-forgetful with 3 nodes, all request, simulated: 'exclusion' fails: at "),
         "{}",
         result.err
     );
-    assert!(!result.out.contains(" · the book"), "a toy has no expected figures");
+    assert!(!result.out.contains(" · expected"), "a toy has no expected figures");
 }
 
 /// An existing picture is unchanged, and no incomplete file is left.
@@ -549,14 +549,14 @@ fn a_whole_comparison_is_one_picture() {
         "Sync delay",
         "Overtaking",
         "Load",
-        "messages an entry, 5 nodes",
+        "messages per entry, 5 nodes",
         "1% load",
         "50% load",
-        "all ask",
+        "all request",
     ] {
         assert!(texts.iter().any(|text| text == title), "{title} is not in {texts:?}");
     }
     let loads: Vec<_> =
-        titles(&svg).into_iter().filter(|title| title.starts_with("token-ring · simulated · all ask")).collect();
-    assert_eq!(loads, ["token-ring · simulated · all ask · messages an entry, 5 nodes 1"]);
+        titles(&svg).into_iter().filter(|title| title.starts_with("token-ring · simulated · all request")).collect();
+    assert_eq!(loads, ["token-ring · simulated · all request · messages per entry, 5 nodes 1"]);
 }

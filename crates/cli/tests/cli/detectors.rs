@@ -57,10 +57,10 @@ fn the_curve_is_drawn() {
 #[test]
 fn invalid_options_are_reported() {
     for (line, part) in [
-        ("sim detector --nodes 1", "nobody to watch"),
-        ("sim detector --for 1s", "too short for 20 crashes"),
+        ("sim detector --nodes 1", "--nodes must be at least 2; got 1."),
+        ("sim detector --for 1s", "--for must be at least 84s for 20 crashes; got 1s."),
         ("sim detector --timeouts 10ms", "--timeouts must be at least the heartbeat interval"),
-        ("sim detector --thresholds 30", "from 0.5 to 20"),
+        ("sim detector --thresholds 30", "must be between 0.5 and 20"),
         ("sim detector --theme dark", "add --svg FILE"),
         ("sim detector --svg - --json", "both write to standard output"),
         ("sim --nodes 3 detector", "To measure failure detectors, write 'quorate sim detector'"),
@@ -68,9 +68,12 @@ fn invalid_options_are_reported() {
         ("sim chang-roberts --silence 50ms", "add --detector heartbeat"),
         ("sim chang-roberts --heartbeat 50ms", "add --detector heartbeat"),
         ("sim chang-roberts --detector heartbeat --threshold 8", "add --detector accrual"),
-        ("sim chang-roberts --detector heartbeat --silence 1ms", "shorter than a heartbeat"),
+        (
+            "sim chang-roberts --detector heartbeat --silence 1ms",
+            "--silence must be at least 50ms, the interval between heartbeats; got 1ms.",
+        ),
         ("sim chang-roberts --detector accrual --heartbeat 0ms", "--heartbeat 50ms"),
-        ("sim central --detector accrual", "--detector means nothing to 'central'"),
+        ("sim central --detector accrual", "--detector does not apply to 'central'"),
     ] {
         let done = run(line);
         assert_eq!(done.code, Some(2), "{line}");
@@ -87,7 +90,7 @@ fn the_page_matches_the_commands() {
     let folder = tempfile::tempdir().expect("a folder");
     run_in(folder.path(), &format!("{curve} --for 1m --crashes 2")).ok(0);
     let printed = run(incomplete).ok(1);
-    assert!(printed.contains("everyone knows leader 5 (epoch 1), which is down"), "{printed}");
+    assert!(printed.contains("all nodes know leader 5 (epoch 1), which is down"), "{printed}");
     for detector in ["heartbeat", "accrual"] {
         let report = run(&format!("{} --json", incomplete.replace("none", detector))).json(0);
         assert_eq!(report["election"]["leader"], 4, "{report}");

@@ -16,28 +16,30 @@ fn every_algorithm_has_a_current_page() {
     }
 }
 
-/// Runs every line of a `sh` block of the README that starts with `quorate`, in order, each changed
-/// by `change`.
-fn run_readme_commands(change: fn(&str) -> String) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut commands = 0;
-    for line in shell_lines("README.md").filter(|line| line.starts_with("quorate ")) {
-        let done = run_in(folder.path(), &change(&line));
-        assert!(matches!(done.code, Some(0 | 1)), "'{line}' ended with {:?}: {}", done.code, done.err);
-        commands += 1;
+/// Runs every line of a `sh` block that starts with `quorate`, in order, each changed by `change`:
+/// the lines of the README, then those of the tour.
+fn run_readme_and_tour_commands(change: fn(&str) -> String) {
+    for (file, least) in [("README.md", 5), ("docs/tour.md", 40)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut commands = 0;
+        for line in shell_lines(file).filter(|line| line.starts_with("quorate ")) {
+            let done = run_in(folder.path(), &change(&line));
+            assert!(matches!(done.code, Some(0 | 1)), "'{line}' ended with {:?}: {}", done.code, done.err);
+            commands += 1;
+        }
+        assert!(commands >= least, "{file} has only {commands} commands");
     }
-    assert!(commands >= 13, "the README has only {commands} commands");
 }
 
 #[test]
 fn every_command_of_the_readme_runs_in_brief() {
-    run_readme_commands(brief);
+    run_readme_and_tour_commands(brief);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn every_command_of_the_readme_runs() {
-    run_readme_commands(str::to_owned);
+    run_readme_and_tour_commands(str::to_owned);
 }
 
 /// Every command of the page on multicasts succeeds. The paths of its scripts are relative to the
@@ -70,18 +72,20 @@ fn every_command_of_the_page_on_models_runs() {
     assert!(page.contains(printed.trim_end()), "the page does not show:\n{printed}");
 }
 
-/// The exit codes that the README states are correct.
+/// The exit codes that the README and the tour state are correct.
 #[test]
-fn the_readme_states_correct_exit_codes() {
-    let lines: Vec<_> = shell_lines("README.md").filter(|line| line.starts_with("quorate s")).collect();
-    let code_of = |part: &str| {
-        let line = lines.iter().find(|line| line.contains(part)).expect("the command is in the README");
-        run(line).code
+fn the_readme_and_the_tour_state_correct_exit_codes() {
+    let code_of = |file: &str, part: &str| {
+        let mut lines = shell_lines(file).filter(|line| line.starts_with("quorate s"));
+        let line = lines.find(|line| line.contains(part)).unwrap_or_else(|| panic!("no '{part}' in {file}"));
+        run(&line).code
     };
-    assert_eq!(code_of("crash 1 at 40ms"), Some(1));
-    assert_eq!(code_of("cut 1 | 2,3"), Some(0));
-    assert_eq!(code_of("--seeds 10000"), Some(0));
-    assert_eq!(code_of("clock-only"), Some(1));
+    for file in ["README.md", "docs/tour.md"] {
+        assert_eq!(code_of(file, "crash 1 at 40ms"), Some(1), "{file}");
+        assert_eq!(code_of(file, "clock-only"), Some(1), "{file}");
+    }
+    assert_eq!(code_of("docs/tour.md", "cut 1 | 2,3 at 5ms"), Some(0));
+    assert_eq!(code_of("docs/tour.md", "--seeds 10000"), Some(0));
 }
 
 /// The README shows the current steps and figures.
@@ -93,25 +97,34 @@ fn the_readme_shows_the_printed_steps() {
     for step in printed.lines().take_while(|line| !line.is_empty()) {
         assert!(readme.contains(step), "the README does not show:\n{step}");
     }
-    for figure in ["messages an entry", "synchronization delay"] {
+    for figure in ["messages per entry", "synchronization delay"] {
         let row = printed.lines().find(|line| line.contains(figure)).expect("the figure");
         assert!(readme.contains(row.trim_end()), "the README does not show:\n{row}");
     }
+}
+
+/// The tour shows the failing seed of a sweep and the command that replays it.
+#[test]
+fn the_tour_shows_the_printed_sweep() {
+    let tour = std::fs::read_to_string(Path::new(ROOT).join("docs/tour.md")).expect("the tour");
     let sweep = run("sweep ricart-agrawala-clock-only --seeds 1000").out;
-    for line in sweep.lines().filter(|line| line.starts_with("With seed ") || line.starts_with("To see it again")) {
-        assert!(readme.contains(line), "the README does not show:\n{line}");
+    let is_shown = |line: &&str| line.starts_with("With seed ") || line.starts_with("To see it again");
+    let lines: Vec<_> = sweep.lines().filter(is_shown).collect();
+    assert_eq!(lines.len(), 2, "{sweep}");
+    for line in lines {
+        assert!(tour.contains(line), "the tour does not show:\n{line}");
     }
 }
 
-/// The README shows the current output of a check; `…` stands for omitted lines.
+/// The tour shows the current output of a check; `…` stands for omitted lines.
 #[test]
-fn the_readme_shows_the_printed_check() {
-    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).expect("the README");
-    let section = readme.split("## Check every order").nth(1).expect("the section");
+fn the_tour_shows_the_printed_check() {
+    let tour = std::fs::read_to_string(Path::new(ROOT).join("docs/tour.md")).expect("the tour");
+    let section = tour.split("## Check every order").nth(1).expect("the section");
     let shown = section.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an output");
     let folder = tempfile::tempdir().expect("a folder");
-    let line = shell_lines("README.md").find(|line| line.contains("clock-only --nodes 2")).expect("the command");
-    let others = shell_lines("README.md").filter(|other| other.starts_with("quorate check") && *other != line);
+    let line = shell_lines("docs/tour.md").find(|line| line.contains("clock-only --nodes 2")).expect("the command");
+    let others = shell_lines("docs/tour.md").filter(|other| other.starts_with("quorate check") && *other != line);
     others.for_each(|other| assert_eq!(run_in(folder.path(), &other).code, Some(0), "{other}"));
     let printed = run_in(folder.path(), &line).ok(1);
     let mut rest = printed.lines();

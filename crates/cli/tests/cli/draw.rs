@@ -414,17 +414,22 @@ fn an_overview_as_text_shows_partitions_and_violations() {
         "sim ricart-agrawala-clock-only --nodes 3 --workload all --entries 300 --fault 'cut 1 | rest at 60ms for 40ms'",
     );
     let text = broken.run("draw run.journal").ok(0);
-    for printed in
-        ["     lasts  ", "60.000 ms to 100.000 ms: cut 1 | rest", "  breaches  ", "fails\n", "━ a cut", "inside for"]
-    {
+    for printed in [
+        "    faults  ",
+        "60.000 ms to 100.000 ms: cut 1 | rest",
+        "violations  ",
+        "fails\n",
+        "━ partition",
+        "in the critical section for",
+    ] {
         assert!(text.contains(printed), "{printed}\n{text}");
     }
-    assert!(!text.contains("whose step") && !text.contains("Not shown"), "{text}");
-    assert!(text.contains(", inside 3") && text.contains("  --from, --to and --nodes show"), "{text}");
+    assert!(!text.contains("acting node") && !text.contains("Not shown"), "{text}");
+    assert!(text.contains(", in the critical section 3") && text.contains("  --from, --to and --nodes show"), "{text}");
     let recorded = Recorded::new("sim ricart-agrawala --entries 900");
     let part = recorded.run("draw run.journal --from 100ms --to 3s --overview").ok(0);
-    assert!(part.contains("Not shown: ") && part.contains("lines of the journal before, "), "{part}");
-    assert!(!part.contains("breaches") && !part.contains("lasts"), "{part}");
+    assert!(part.contains("Not shown: ") && part.contains(" earlier journal lines, "), "{part}");
+    assert!(!part.contains("violations") && !part.contains("faults"), "{part}");
     let some = recorded.run("draw run.journal --nodes 1 --overview").ok(0);
     let steps = |text: &str| text.lines().rev().nth(1).unwrap().trim().split(' ').next().unwrap().replace(',', "");
     let all: u64 = steps(&recorded.run("draw run.journal --overview").ok(0)).parse().unwrap();

@@ -64,13 +64,13 @@ fn comparisons_show_expected_and_measured_figures() {
 #[test]
 fn invalid_comparisons_are_rejected() {
     for (line, part) in [
-        ("compare election --failures", "--failures means nothing where elections are compared"),
-        ("compare election --entries 5", "--entries means nothing where elections are compared"),
-        ("compare mutex --starters one", "--starters means nothing to mutual exclusion"),
-        ("compare election --samples 1", "A sample of one run says nothing"),
-        ("compare election --algorithms central", "'central' is of the mutex family"),
-        ("compare election --algorithms bully,bully", "names 'bully' twice"),
-        ("compare election --nodes 1", "at least two nodes"),
+        ("compare election --failures", "--failures does not apply to comparisons of elections"),
+        ("compare election --entries 5", "--entries does not apply to comparisons of elections"),
+        ("compare mutex --starters one", "--starters does not apply to mutual exclusion"),
+        ("compare election --samples 1", "--samples must be at least 2; got 1."),
+        ("compare election --algorithms central", "'central' belongs to the mutex family"),
+        ("compare election --algorithms bully,bully", "must not contain duplicates; got 'bully' twice"),
+        ("compare election --nodes 1", "groups must have at least 2 nodes"),
         ("compare bully", "quorate compare election --algorithms bully"),
     ] {
         let printed = run(line);
@@ -87,8 +87,11 @@ fn options_without_effect_are_rejected() {
         ("sim majority-lease --announce multicast", "--announce"),
         ("sim chang-roberts --broadcast", "--broadcast"),
         ("sim bully --master-lease 1s", "--master-lease"),
-        ("sim chang-roberts --nodes 3 --order 1,2", "--order 1,2 does not name each of the 3 nodes once"),
-        ("sim chang-roberts --nodes 3 --attribute 1,2", "give each node one"),
+        ("sim chang-roberts --nodes 3 --order 1,2", "--order must name each of the 3 nodes once; got 1,2."),
+        (
+            "sim chang-roberts --nodes 3 --attribute 1,2",
+            "--attribute must have one number for each of the 3 nodes; got 2 numbers.",
+        ),
         ("sim chang-roberts --order 1,x", "is not an order of the nodes"),
     ] {
         let printed = run(line);

@@ -215,7 +215,7 @@ fn an_election_without_a_majority_fails_with_a_reason() {
         "eventually  agreed                  FAILS: at ",
         "knows no leader at the end",
         "stopped at ",
-        "; there is no leader that everyone knows",
+        "; there is no leader that all nodes know",
         "To see it again: quorate sim raft --nodes 4 --seed 1 --starters all --fault \"crash 1\" --fault \"crash 2\"",
     ] {
         assert!(printed.contains(part), "no '{part}' in\n{printed}");

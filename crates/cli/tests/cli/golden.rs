@@ -429,7 +429,7 @@ fn sim_with_faults() {
           always      asked-first             holds
           always      fences-grow             holds
           always      overtaking-bounded      holds
-          eventually  served                  FAILS: at 28.718ms node 2 requested entry at 24.31ms and has not entered by the end, and 1 more requests are waiting
+          eventually  served                  FAILS: at 28.718ms node 2 has still not entered, although it requested entry at 24.31ms; other waiting requests: 1
           sometimes   contention              happened
 
           stuck at 28.718ms: nothing more can happen; 0 of 4 requests led to an entry, 5 events, trace 869299dba78542ab

@@ -49,7 +49,7 @@ fn fingerprint(bytes: &[u8]) -> String {
 fn steps(printed: &str) -> Vec<&str> {
     let heading = |line: &str| ["time", "line"].iter().any(|word| line.trim_start().starts_with(word));
     let lines = printed.lines().skip_while(|line| !heading(line));
-    lines.skip(1).take_while(|line| !line.contains("whose step it is")).collect()
+    lines.skip(1).take_while(|line| !line.contains("[ ] acting node")).collect()
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_journal_without_its_end_is_rejected_after_its_steps() {
         {
             let error = recorded.run(verb).error_after_output();
             let expected =
-                format!("error: In run.journal: The journal breaks off after line {kept}: its end mark is missing");
+                format!("error: In run.journal: The journal is truncated after line {kept}: its end mark is missing");
             assert!(error.starts_with(&expected), "{verb}: {error}");
         }
         let traced = recorded.run("trace run.journal");
@@ -189,7 +189,7 @@ fn a_journal_without_its_end_is_rejected_after_its_steps() {
     }
     recorded.replace(text.replacen(lines[5], "", 1));
     let error = recorded.run("trace run.journal").error_after_output();
-    assert!(error.contains("lines before it are missing or new"), "{error}");
+    assert!(error.contains("lines were removed or added before it"), "{error}");
 }
 
 /// Journals of the first format have no end mark.

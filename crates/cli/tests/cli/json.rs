@@ -107,8 +107,8 @@ fn explain() {
             class: string
             family: string
             flaw: string
+            idea[]: string
             name: string
-            sections.Replies are bare: string
             title: string
             trace[]: string
         "#]],

@@ -227,8 +227,8 @@ fn a_journal_that_cannot_be_written_is_kept_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("occupied")).unwrap();
     let printed = run_in(folder.path(), "run central --entries 5 --trace occupied").error();
-    assert!(printed.contains("The run's journal could not be written to occupied: "), "{printed}");
-    let (_, kept) = printed.trim_end().split_once("Everything that the processes wrote is kept in ").unwrap();
+    assert!(printed.contains("Cannot write the run's journal to occupied: "), "{printed}");
+    let (_, kept) = printed.trim_end().split_once("The journals and logs of all processes are kept in ").unwrap();
     let kept = Path::new(kept.trim_end_matches('.'));
     run_in(kept, "replay run.journal").ok(0);
     assert!(kept.join("node-1-life-0.journal").exists() && kept.join("world.journal").exists());
@@ -271,13 +271,13 @@ fn invalid_options_are_reported_before_any_process_starts() {
     fs::write(folder.path().join("full/precious"), "mine").unwrap();
     for (line, expected) in [
         ("run central --kill 9@1s", "9"),
-        ("run central --kill 2", "--kill: '2' does not say when; write for example 2@1s"),
+        ("run central --kill 2", "--kill: '2' has no time; write for example 2@1s"),
         ("run central --stop 2@3s..1s", "ends before it begins"),
-        ("run central --kill 2@1s..3s --stop 2@2s..4s", "Two things are to happen to node 2 at once"),
+        ("run central --kill 2@1s..3s --stop 2@2s..4s", "Two faults of node 2 overlap"),
         ("run central --for 2s", "--for applies to replicated logs"),
-        ("run central --keep full", "is not empty; --keep takes a new one. Nothing was started."),
-        ("run central --starters all", "--starters means nothing to 'central'"),
-        ("run central --nodes 251", "251 processes are too many"),
+        ("run central --keep full", "--keep needs a new or empty folder; full is not empty. No process was started."),
+        ("run central --starters all", "--starters does not apply to 'central'"),
+        ("run central --nodes 251", "at most 250 nodes on one machine; got 251"),
         ("run centrel", "Did you mean 'central'?"),
     ] {
         let printed = run_in(folder.path(), line).error();
@@ -347,10 +347,7 @@ fn a_link_that_loses_or_reorders_messages_is_detected() {
     fs::write(&file, lines.join("\n") + "\n").unwrap();
     let printed = run_in(folder.path(), record_command).ok(0);
     assert!(printed.contains("messages skipped                   1"), "{printed}");
-    assert!(
-        printed.contains("warning: A link lost what it carried while both its nodes were up: message 1."),
-        "{printed}"
-    );
+    assert!(printed.contains("warning: A link lost messages while both its nodes were up: message 1."), "{printed}");
 
     let id = |line: &str| line.split_once(r#""id":""#).unwrap().1.split_once('"').unwrap().0.to_owned();
     let [first, second] = [id(&original[earlier]), id(&original[later])];
@@ -360,7 +357,7 @@ fn a_link_that_loses_or_reorders_messages_is_detected() {
     fs::write(&file, lines.join("\n") + "\n").unwrap();
     let printed = run_in(folder.path(), record_command).error();
     let expected =
-        format!("line {}: message {first} of life 0 arrives after {second}, which was sent later", later + 1);
+        format!("line {}: message {first} of incarnation 0 arrives after {second}, which was sent later", later + 1);
     assert!(printed.contains(&expected) && printed.contains("links keep the order of messages"), "{printed}");
 }
 

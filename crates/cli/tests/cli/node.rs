@@ -227,7 +227,7 @@ fn invalid_options_are_reported_before_any_message() {
         ("node raft --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002", "Give it a folder with --data"),
         (
             "node central --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --reads lease",
-            "means nothing to 'central'",
+            "does not apply to 'central'",
         ),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --certs none", "none"),
         ("node central --id 1 --listen 127.0.0.1:0 --peers 2=127.0.0.1:7002 --trace old.journal", "old.journal"),

@@ -87,7 +87,7 @@ fn a_merged_journal_is_summarized_and_readable() {
     assert!(journals.run("trace run.journal --summary").ok(0).contains("recorded from real processes"));
     assert!(journals.run("replay run.journal").ok(0).contains("all as recorded"));
     let gathered = journals.run("trace run.journal --clocks").ok(0);
-    assert!(gathered.contains("node 3 is stopped"), "{gathered}");
+    assert!(gathered.contains("node 3 shuts down"), "{gathered}");
     let steps = |text: &str| text.lines().filter(|line| line.ends_with(']')).map(str::to_owned).collect::<Vec<_>>();
     assert!(steps(&gathered).len() > 20, "{gathered}");
     assert_eq!(steps(&gathered), steps(&journals.run("trace truth.journal --clocks").ok(0)));
@@ -101,7 +101,7 @@ fn times_of_several_machines_start_at_zero() {
     assert!(journals.run(RECORD).ok(0).contains("3 machines or boots"));
     let steps = |line: &str| {
         let text = journals.run(line).ok(0);
-        text.lines().filter(|line| !line.contains("is stopped")).map(str::to_owned).collect::<Vec<_>>()
+        text.lines().filter(|line| !line.contains("shuts down")).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(steps("trace run.journal"), steps("trace truth.journal"));
     journals.run("replay run.journal").ok(0);
@@ -141,11 +141,20 @@ fn inconsistent_journals_are_rejected_and_no_file_is_left() {
     let cases = [
         ("record n1.journal n2.journal --out run.journal", "no journal of node 3 is among these files"),
         ("record n1.journal n2.journal garbage --out run.journal", "In garbage: This is not a journal"),
-        ("record n1.journal n2.journal other.journal --out run.journal", "other.journal is of another run than"),
+        (
+            "record n1.journal n2.journal other.journal --out run.journal",
+            "other.journal and n1.journal belong to different runs: its seed is 6, not 5.",
+        ),
         ("record n1.journal n2.journal stranger.journal --out run.journal", "its group is 'strangers', not absent"),
-        ("record n1.journal n2.journal half.journal --out run.journal", "but half.journal ends before that was sent"),
-        ("record n1.journal n2.journal n3.journal n1.journal --out run.journal", "both journals of life 0 of node 1"),
-        ("record n1.journal n2.journal absent --out run.journal", "absent could not be opened"),
+        (
+            "record n1.journal n2.journal half.journal --out run.journal",
+            "but half.journal ends before that message was sent",
+        ),
+        (
+            "record n1.journal n2.journal n3.journal n1.journal --out run.journal",
+            "both journals of incarnation 0 of node 1",
+        ),
+        ("record n1.journal n2.journal absent --out run.journal", "Cannot open the journal absent"),
         ("record truth.journal --out run.journal", "the journal of a whole run"),
         ("record n1.journal n2.journal n3.journal --out n3.journal", "give it another file name"),
         ("record n1.journal n2.journal n3.journal --out no/such/folder", "Cannot write the journal"),
@@ -201,8 +210,8 @@ fn journals_of_two_runs_cause_a_warning() {
     assert!(found["raised"].as_u64().unwrap() > 1 && found["boots"] == 1, "{found}");
     let printed = journals.run(RECORD).ok(0);
     assert!(
-        printed.contains("warning: All journals are of one machine and one clock, but by that clock an effect came"),
+        printed.contains("warning: All journals come from one machine with one clock, but by that clock a message arrived before it was sent"),
         "{printed}"
     );
-    assert!(printed.contains("the files may be of different runs.") && !printed.contains("were slow"), "{printed}");
+    assert!(printed.contains("the files may belong to different runs.") && !printed.contains("were slow"), "{printed}");
 }

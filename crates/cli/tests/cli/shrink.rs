@@ -132,7 +132,7 @@ fn all_steps_of_a_small_run_are_shown() {
     let printed =
         run_in(folder.path(), "shrink replica-early-ack --chaos --disk uniform:0ms..40ms --seed 17 --property kept")
             .ok(0);
-    assert!(printed.contains("than in its earlier life (term "), "{printed}");
+    assert!(printed.contains("than in its earlier incarnation (term "), "{printed}");
     assert_eq!(printed.matches("has applied entry 2").count(), 2, "{printed}");
     let script = fs::read_to_string(folder.path().join("replica-early-ack.script")).unwrap();
     assert!(script.contains("\n# At ") && script.contains(": node 1 applied another entry"), "{script}");
@@ -159,14 +159,20 @@ fn fails_with(result: Run, parts: &[&str]) {
 fn runs_that_cannot_be_shrunk_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
-    fails_with(run("shrink central"), &["No property fails in this run", "'quorate sweep central --nodes 3"]);
+    fails_with(run("shrink central"), &["no property fails in this run", "'quorate sweep central --nodes 3"]);
     fails_with(run("shrink central --property served"), &["'served' does not fail in this run"]);
-    fails_with(run("shrink central --property speed"), &["There is no property 'speed'", "exclusion"]);
+    fails_with(
+        run("shrink central --property speed"),
+        &["--property must name a property of this algorithm; got 'speed'", "exclusion"],
+    );
     fails_with(run("shrink central --seeds 20"), &["With 20 seeds, starting at 1, every property holds"]);
     fails_with(run("shrink unknown"), &["'unknown', and no file of this name."]);
     fails_with(run("shrink toy-embrace --tries 0"), &["--tries: must be at least 1; got 0."]);
     run("check toy-favourite --nodes 3 --rounds unbounded --trace lasso.journal").ok(1);
-    fails_with(run("shrink lasso.journal"), &["In lasso.journal: a run that repeats forever", "quorate replay"]);
+    fails_with(
+        run("shrink lasso.journal"),
+        &["In lasso.journal: cannot shrink a run that repeats forever", "quorate replay"],
+    );
     fails_with(run("shrink lasso.journal --nodes 4"), &["describes the run"]);
     for option in ["--nodes 3", "--seed 1", "--seeds 4", "--loss 0", "--links auto", "--entries 10", "--chaos"] {
         fails_with(run(&format!("shrink lasso.journal {option}")), &["describes the run"]);
@@ -174,10 +180,10 @@ fn runs_that_cannot_be_shrunk_are_reported() {
     fs::write(folder.path().join("noise.journal"), "\u{1b}[2J\n").unwrap();
     fails_with(run("shrink noise.journal"), &["In noise.journal: This is not a journal"]);
     run("sim central --trace calm.journal").ok(0);
-    fails_with(run("shrink calm.journal"), &["In calm.journal: No property fails in this journal"]);
+    fails_with(run("shrink calm.journal"), &["In calm.journal: no property fails in this journal"]);
     let torn = fs::read(folder.path().join("lasso.journal")).unwrap();
     fs::write(folder.path().join("torn.journal"), &torn[..torn.len() - 9]).unwrap();
-    fails_with(run("shrink torn.journal"), &["the file is cut off here"]);
+    fails_with(run("shrink torn.journal"), &["the file is truncated in the middle of this line"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "other files were written");
 }
 

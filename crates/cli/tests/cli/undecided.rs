@@ -26,7 +26,7 @@ fn a_stopped_run_leaves_eventual_properties_undecided() {
         assert_eq!((&judged["holds"], &judged["violation"]), (&Value::Null, &Value::Null), "{line}: {judged}");
         let limit = line.rsplit(' ').next().unwrap();
         let why = judged["undecided"].as_str().unwrap();
-        assert!(why.starts_with(&format!("the run was stopped at {limit} (--until); until then, ")), "{line}: {why}");
+        assert!(why.starts_with(&format!("the run was stopped at {limit} (--until); until then: ")), "{line}: {why}");
         // Safety properties are still judged.
         let judged = report["properties"].as_array().unwrap().iter();
         let always: Vec<_> = judged.filter(|other| other["kind"] == "always").collect();
@@ -81,5 +81,5 @@ fn a_sweep_counts_undecided_seeds() {
 #[test]
 fn an_undecided_run_cannot_be_shrunk() {
     let error = run("shrink central --workload all --until 1ms").error();
-    assert!(error.contains("No property fails in this run, so there is nothing to shrink"), "{error}");
+    assert!(error.contains("no property fails in this run, so there is nothing to shrink"), "{error}");
 }

@@ -78,12 +78,12 @@ fn extreme_probabilities_are_exact() {
 #[test]
 fn invalid_options_are_reported() {
     for (line, error) in [
-        ("--replicas 32 --majority 16", "16 of 32 votes are no majority"),
-        ("--replicas 32 --majority 33", "33 votes of 32 replicas cannot be had"),
-        ("--replicas 0", "A resource needs at least one replica"),
-        ("--replicas 18446744073709551615", "18446744073709551615 replicas are too many"),
-        ("--interval 4h", "An interval of 4h is longer than voters live"),
-        ("--lifetime 0s --interval 0s", "Voters that live for no time never vote"),
+        ("--replicas 32 --majority 16", "--majority must be at least 17 of 32 replicas; got 16"),
+        ("--replicas 32 --majority 33", "--majority must be at most 32, the number of replicas; got 33."),
+        ("--replicas 0", "--replicas must be at least 1; got 0"),
+        ("--replicas 18446744073709551615", "--replicas must be at most 1000000; got 18446744073709551615."),
+        ("--interval 4h", "--interval must be at most --lifetime, 3h; got 4h"),
+        ("--lifetime 0s --interval 0s", "--lifetime must be more than 0"),
         ("--lifetime banana", "--lifetime: 'banana' is not a length"),
         ("--replicas 1001 --method nodes", "--replicas must be at most 1000 with --method nodes; got 1001"),
         ("--trials 0", "--trials must be at least 1; got 0"),

@@ -103,7 +103,7 @@ fn victims_follow_the_policy_and_its_data_is_required() {
     assert_eq!(victim("lowest-priority")["who"], "P1");
     assert_eq!(
         run("wait-for --example knot --victim youngest").error(),
-        "error: The victim cannot be chosen by 'youngest': nobody says when P1 began. Add a line such as 'P1 began 12'.\n"
+        "error: The victim cannot be chosen by 'youngest': the text does not say when P1 began. Add a line such as 'P1 began 12'.\n"
     );
 }
 
@@ -134,9 +134,9 @@ fn errors_name_line_and_column() {
         "error: In standard input: line 2, column 4: found 'hodls', expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'. \
          Did you mean 'holds'?\n"
     );
-    assert_eq!(error(b"P1 \xff"), "error: In standard input: line 1: this is not text in UTF-8.\n");
+    assert_eq!(error(b"P1 \xff"), "error: In standard input: line 1: the text is not valid UTF-8.\n");
     let long = error(&vec![b' '; 3 << 20]);
-    assert_eq!(long, "error: In standard input: this is too long to be read: at most 1048576 bytes are.\n");
+    assert_eq!(long, "error: In standard input: the text is too long: at most 1048576 bytes are allowed.\n");
     let nowhere = run("wait-for nowhere.txt").error();
     assert!(nowhere.starts_with("error: Cannot read the graph nowhere.txt: "), "{nowhere}");
     assert_eq!(run("wait-for").code, Some(2));
@@ -151,7 +151,7 @@ fn an_empty_graph_has_no_deadlock_and_a_misspelling_is_noted() {
     assert_eq!(piped(b"", &[]).1, "no deadlock: every process continues eventually\n");
     let (code, printed, _) = piped(b"P1 holds printer\nP2 wants pritner\n", &[]);
     assert_eq!(code, Some(0));
-    assert!(printed.starts_with("note: Nobody holds pritner. Did you mean 'printer'?\n"), "{printed}");
+    assert!(printed.starts_with("note: No process holds pritner. Did you mean 'printer'?\n"), "{printed}");
 }
 
 #[test]
@@ -176,7 +176,9 @@ fn a_large_graph_is_reported_but_not_drawn() {
     fs::write(folder.path().join("large"), text).unwrap();
     let result = run_in(folder.path(), "wait-for large --svg large.svg");
     assert!(result.out.starts_with("deadlock: a cycle of 200\n"), "{}", result.out);
-    assert!(result.error_after_output().starts_with("error: 200 processes and resources with 200 arrows are too many"));
+    assert!(result.error_after_output().starts_with(
+        "error: A picture can have at most 80 processes and resources and 240 arrows; this graph has 200 and 200."
+    ));
     assert!(!folder.path().join("large.svg").exists());
 }
 

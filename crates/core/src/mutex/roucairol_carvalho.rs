@@ -1,9 +1,9 @@
 //! Roucairol–Carvalho mutual exclusion (1983).
 //!
-//! Ricart–Agrawala with lasting permissions: a node that has given us permission need not be asked
-//! again until it asks us. So a node without competition enters again and again without a message.
-//! Of any two nodes at most one has the other's permission; initially neither has, and both must
-//! ask.
+//! The algorithm of Ricart and Agrawala with lasting permissions: a node that has given us
+//! permission need not be asked again until it asks us. So a node without competition enters again
+//! and again without a message. Of any two nodes at most one has the other's permission; initially
+//! neither has, and both must ask.
 //!
 //! ```text
 //! RC-1  the client asks to enter  → stamp a request and send it to every node whose permission we

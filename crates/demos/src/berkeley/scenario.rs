@@ -212,7 +212,7 @@ pub enum BerkeleyError {
     Hasty { every: Length, least: Length },
     #[error("--for must be at most {most} with this --every. Use a shorter --for or a longer --every.")]
     TooLong { most: Length },
-    #[error("--patience must be at least {least}, or followers suspect live leaders; got {patience}.")]
+    #[error("--leader-timeout must be at least {least}, or followers suspect live leaders; got {patience}.")]
     Impatient { patience: Length, least: Length },
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -192,7 +192,7 @@ pub enum DetectorError {
     #[error("--heartbeat must be more than 0; use for example --heartbeat 50ms.")]
     NoHeartbeat,
     #[error(
-        "--length must be at least {least} for {crashes} crashes; got {length}. Use a longer --length or fewer --crashes."
+        "--for must be at least {least} for {crashes} crashes; got {length}. Use a longer --for or fewer --crashes."
     )]
     TooShort { length: Length, crashes: u64, least: Length },
     #[error(transparent)]

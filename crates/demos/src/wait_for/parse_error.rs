@@ -51,7 +51,7 @@ pub enum Problem {
 }
 
 fn named(found: &Option<String>) -> String {
-    found.as_ref().map_or("the line ends".into(), |found| format!("found '{}'", found.escape_debug()))
+    found.as_ref().map_or("found the end of the line".into(), |found| format!("found '{}'", found.escape_debug()))
 }
 
 fn suggested(nearest: &Option<&str>) -> String {

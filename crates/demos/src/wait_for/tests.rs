@@ -58,15 +58,18 @@ fn names_may_look_like_paths_and_rows() {
 #[test]
 fn an_error_names_its_position_and_what_was_expected() {
     let cases = [
-        ("P1", "line 1, column 3: the line ends, expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'."),
+        (
+            "P1",
+            "line 1, column 3: found the end of the line, expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'.",
+        ),
         (
             "P1 -> P2\nP1 hold x",
             "line 2, column 4: found 'hold', expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'. Did you mean \
              'holds'?",
         ),
         ("P1 waits P2", "line 1, column 10: found 'P2', expected 'for'."),
-        ("P1 waits for", "line 1, column 13: the line ends, expected a name."),
-        ("P1 -> P2,", "line 1, column 10: the line ends, expected a name."),
+        ("P1 waits for", "line 1, column 13: found the end of the line, expected a name."),
+        ("P1 -> P2,", "line 1, column 10: found the end of the line, expected a name."),
         ("P1 -> P2 P3", "line 1, column 10: found 'P3', expected ',', 'and', '|', 'or' or the end of the line."),
         ("P1 => P2", "line 1, column 4: found '=', expected '->', 'waits for', 'holds', 'wants', 'has' or 'began'."),
         ("P1 wants a or b", "line 1, column 12: found 'or', expected ',', 'and' or the end of the line."),

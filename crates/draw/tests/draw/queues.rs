@@ -76,7 +76,7 @@ fn the_vector_clock_example_shows_the_held_back_message() {
 fn a_terminal_and_a_sequence_diagram_show_held_back_messages() {
     let scene = scene_of(3, Window::default(), &example());
     let text = draw(&scene, &Options { width: Some(140) }, &plain);
-    assert!(text.contains("holds back 2#1") && text.contains("holds back nothing"), "{text}");
+    assert!(text.contains("holds back 2#1") && text.contains("holds back no messages"), "{text}");
     assert!(text.contains("2#1 (1,1,0)"), "{text}");
     let text = mermaid::draw(&scene);
     let lines: Vec<_> = text.lines().filter(|line| line.contains("n2->>") || line.contains("holds")).collect();

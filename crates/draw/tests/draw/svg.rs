@@ -121,8 +121,16 @@ fn every_fault_is_shown() {
     let svg = svg::draw(&drawing, &svg::Options::default());
     let (_, texts) = parsed(&svg);
     let is_shown = |wanted: &str| texts.iter().any(|text| text.text.contains(wanted));
-    for wanted in ["cut 1 | 2,3", "link 1 > 3", "pause", "resumes", "crash", "message lost", "retransmission", "inside"]
-    {
+    for wanted in [
+        "cut 1 | 2,3",
+        "link 1 > 3",
+        "pause",
+        "resumes",
+        "crash",
+        "message lost",
+        "retransmission",
+        "in the critical section",
+    ] {
         assert!(is_shown(wanted), "no '{wanted}'");
     }
 }

@@ -67,8 +67,7 @@ impl CompareOptions {
 fn no_comparison(name: &str) -> String {
     let families = Family::ALL.map(Family::name);
     let quoted = name.escape_debug();
-    let can =
-        "Comparable families: 'quorate compare mutex', 'quorate compare election' and 'quorate compare multicast'";
+    let can = "Use 'quorate compare mutex', 'quorate compare election' or 'quorate compare multicast'";
     if families.contains(&name) {
         return format!("the {quoted} family has no comparison yet. {can}.");
     }

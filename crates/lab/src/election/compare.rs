@@ -240,7 +240,9 @@ impl Comparison for Elections {
         );
         let mut notes = vec![vec![marks]];
         if self.rows.iter().any(|row| row.survey.dead() > 0) {
-            notes.push(vec!["If all nodes know all ranks, the highest node is down before the start.".into()]);
+            notes.push(vec![
+                "Where all nodes know all ranks, as in bully, the highest node is down before the start.".into(),
+            ]);
         }
         Page {
             conditions: format!("all orders up to {MAX_EXHAUSTIVE} nodes, {orders} beyond · seed {}", self.seed),

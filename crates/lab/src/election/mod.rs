@@ -72,6 +72,7 @@ pub struct Settings {
     #[serde(default)]
     pub drift_ppm: Option<u32>,
     #[serde(default)]
+    #[serde(rename = "upheaval")]
     pub crashes: u64,
     #[serde(default)]
     pub detector: Detector,

@@ -100,7 +100,7 @@ impl PresentFamily for Multicast {
     fn not_judged(figures: &Figures<'_, Self>) -> Vec<NotJudged> {
         let verdicts = figures.summary.not_promised.iter().map(|verdict| {
             let why = match &verdict.violation {
-                Some(violation) => format!("not promised: violated at {} {}", violation.time, violation.text),
+                Some(violation) => format!("not promised: violated (at {} {})", violation.time, violation.text),
                 None => "not promised: held".to_owned(),
             };
             NotJudged { kind: verdict.kind, name: verdict.name, why }

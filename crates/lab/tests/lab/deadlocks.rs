@@ -124,8 +124,8 @@ fn the_policy_chooses_the_victim() {
         };
         run(&spec).summary.reports[0].clone()
     };
-    assert!(victim(Policy::Youngest).ends_with("P2 is to give up"), "{}", victim(Policy::Youngest));
-    assert!(victim(Policy::LowestPriority).ends_with("P1 is to give up"));
+    assert!(victim(Policy::Youngest).ends_with("P2 must abort"), "{}", victim(Policy::Youngest));
+    assert!(victim(Policy::LowestPriority).ends_with("P1 must abort"));
 }
 
 /// The run waits for a process that starts its detection late.
@@ -228,5 +228,5 @@ fn locks_acquired_while_waiting_count_for_the_victim_policy() {
     let spec =
         Spec { script: Some(script), latency: "fixed:1ms".parse().unwrap(), ..spec("deadlock-and", 3, settings) };
     let summary = run(&spec).summary;
-    assert!(summary.reports[0].ends_with("P3 is to give up"), "tied at one lock each, and P3 sorts last: {summary:?}");
+    assert!(summary.reports[0].ends_with("P3 must abort"), "tied at one lock each, and P3 sorts last: {summary:?}");
 }

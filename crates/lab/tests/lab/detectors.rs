@@ -44,7 +44,7 @@ fn an_incomplete_detector_breaks_safety() {
         let incomplete = Spec { seed, faults, ..spec("chang-roberts", Detector::None) };
         let outcome = run(&incomplete);
         let obstacle = verdict(&outcome, "agreed").expect_err("a dead leader");
-        assert_eq!(obstacle, "everyone knows leader 5 (epoch 1), which is down at the end", "seed {seed}");
+        assert_eq!(obstacle, "all nodes know leader 5 (epoch 1), which is down at the end", "seed {seed}");
     }
 }
 

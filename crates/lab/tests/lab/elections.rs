@@ -151,7 +151,10 @@ fn a_header_with_the_settings_of_another_family_is_refused() {
         replay_error("\"starters\":\"lowest\"", "\"entries\":3,\"starters\":\"lowest\"")
             .contains("unknown field `entries`")
     );
-    assert!(replay_error("\"starters\":\"lowest\"", "\"starters\":\"9\"").contains("--starters names node 9"));
+    assert!(
+        replay_error("\"starters\":\"lowest\"", "\"starters\":\"9\"")
+            .contains("--starters must name nodes of the group; got node 9")
+    );
     assert!(replay_error("\"starters\":\"lowest\",", "").contains("missing field `starters`"));
     let mut journal = Journal::open(text.as_bytes()).unwrap();
     let Err(error) = replay::replay::<Mutex, _, _>(&mut journal, ()) else {

@@ -357,5 +357,5 @@ fn a_message_of_another_algorithm_cannot_be_encoded() {
         codec.encode(&message, bytes)
     };
     assert_eq!(encode("ricart-agrawala", &mut bytes), Ok(()));
-    assert_eq!(encode("central", &mut bytes).unwrap_err().0, "it is of another algorithm");
+    assert_eq!(encode("central", &mut bytes).unwrap_err().0, "it belongs to another algorithm");
 }

@@ -207,7 +207,7 @@ fn only_pending_requests_are_ordered() {
 #[test]
 fn order_is_transitive() {
     let run = run().requests(0, 1).sends_to(0, 1, 3).sends_to(2, 3, 2).requests(4, 2).enters(5, 2, 1).releases(6, 2);
-    assert!(violations(&run).contains("node 1's request happened before node 2's"));
+    assert!(violations(&run).contains("the request of node 1 happened before that of node 2"));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn order_may_be_counted_without_being_promised_or_not_at_all() {
 fn an_unserved_request_is_caught() {
     let run = run().requests(0, 1).requests(3, 3).requests(2, 2).enters(5, 1, 1).releases(6, 1).starts(30, 4);
     expect![[r#"
-        30ms served: node 2 requested entry at 2ms and has not entered by the end, and 1 more requests are waiting (since 2ms)
+        30ms served: node 2 has still not entered, although it requested entry at 2ms; other waiting requests: 1 (since 2ms)
     "#]]
     .assert_eq(&violations(&run));
     let served = run.enters(31, 2, 2).releases(32, 2).enters(33, 3, 3).releases(34, 3);
@@ -247,7 +247,10 @@ fn a_crashed_holder_does_not_hold_the_lock() {
     assert_eq!(violations(&run), "");
     let back = run.starts(6, 1).requests(7, 1).enters(8, 1, 3);
     assert_eq!(violations(&back), "");
-    assert!(violations(&back.requests(9, 2).enters(10, 2, 4)).contains("node 2 entered while node 1 was inside"));
+    assert!(
+        violations(&back.requests(9, 2).enters(10, 2, 4))
+            .contains("node 2 entered while node 1 was in the critical section")
+    );
 }
 
 #[test]
@@ -273,12 +276,16 @@ fn an_expired_entry_excludes_no_other_and_a_valid_one_does() {
     assert_eq!(violations(&first().enters_until(10, 2, 2, 20).loses_entry(12, 1).releases(15, 2)), "");
     let early = first().enters_until(9, 2, 2, 20);
     assert!(
-        violations(&early).contains("9ms exclusion: node 2 entered while node 1 was inside"),
+        violations(&early).contains("9ms exclusion: node 2 entered while node 1 was in the critical section"),
         "{}",
         violations(&early)
     );
     let extended = first().extends_until(5, 1, 15).enters_until(10, 2, 2, 20);
-    assert!(violations(&extended).contains("node 2 entered while node 1 was inside"), "{}", violations(&extended));
+    assert!(
+        violations(&extended).contains("node 2 entered while node 1 was in the critical section"),
+        "{}",
+        violations(&extended)
+    );
 }
 
 #[test]
@@ -286,7 +293,10 @@ fn the_holders_clock_decides() {
     let entered = |drift| {
         with_leases().changes_clock(0, drift).requests(0, 1).requests(0, 2).enters_until(0, 1, 1, 10).enters(11, 2, 2)
     };
-    assert!(violations(&entered("drift 1 by -200000ppm")).contains("node 2 entered while node 1 was inside"));
+    assert!(
+        violations(&entered("drift 1 by -200000ppm"))
+            .contains("node 2 entered while node 1 was in the critical section")
+    );
     assert_eq!(violations(&entered("drift 2 by -200000ppm").releases(12, 2)), "");
 }
 
@@ -295,9 +305,17 @@ fn an_expired_entry_may_be_extended_only_if_no_other_node_entered() {
     let lapsed = || with_leases().requests(0, 1).requests(0, 2).enters_until(1, 1, 1, 10);
     assert_eq!(violations(&lapsed().extends_until(15, 1, 25).releases(20, 1).enters(21, 2, 2)), "");
     let beside = lapsed().enters_until(11, 2, 2, 20).extends_until(15, 1, 25);
-    assert!(violations(&beside).contains("node 1 went on inside while node 2 was inside"), "{}", violations(&beside));
+    assert!(
+        violations(&beside).contains("node 1 extended its entry while node 2 was in the critical section"),
+        "{}",
+        violations(&beside)
+    );
     let after = lapsed().enters_until(11, 2, 2, 20).releases(12, 2).extends_until(15, 1, 25);
-    assert!(violations(&after).contains("node 1 went on inside after node 2 had entered"), "{}", violations(&after));
+    assert!(
+        violations(&after).contains("node 1 extended its entry after node 2 had entered"),
+        "{}",
+        violations(&after)
+    );
     let again = lapsed()
         .enters_until(11, 2, 2, 20)
         .loses_entry(12, 1)

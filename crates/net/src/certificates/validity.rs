@@ -12,7 +12,7 @@ pub struct Days(u32);
 
 /// A text is not a valid number of days.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the number of days must be between 1 and {MAX_DAYS}, such as 365; got '{}'", .0.escape_debug())]
+#[error("the number of days must be between 1 and {MAX_DAYS}, such as 365; got '{}'.", .0.escape_debug())]
 pub struct InvalidDays(String);
 
 /// The period in which a certificate is valid.

@@ -176,7 +176,10 @@ fn invalid_scenarios_are_refused() {
         (Scenario { every: Duration::from_millis(2), ..defaults.clone() }, "got 2ms"),
         (Scenario { every: Duration::ZERO, ..defaults.clone() }, "got 0ms"),
         (Scenario { length: Duration::from_secs(200_000), ..defaults.clone() }, "--for must be at most 100000s"),
-        (Scenario { patience: Some(Duration::from_secs(1)), ..defaults.clone() }, "--patience must be at least 2s"),
+        (
+            Scenario { patience: Some(Duration::from_secs(1)), ..defaults.clone() },
+            "--leader-timeout must be at least 2s",
+        ),
         (with_faults(&["crash 9 at 1s"]), "9"),
     ] {
         let message = message(scenario);

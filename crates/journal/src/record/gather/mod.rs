@@ -116,7 +116,6 @@ impl Gathered {
         let Some(BrokenGuarantee { text, .. }) = &self.first_skipped else { return };
         let others = match self.skipped - 1 {
             0 => String::new(),
-            1 => " (and 1 more like it)".into(),
             others => format!(" (and {others} more like it)"),
         };
         let warning = format!("A link lost messages while both its nodes were up: {text}{others}.");

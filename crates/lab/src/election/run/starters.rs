@@ -140,7 +140,7 @@ mod tests {
             ("", "Write lowest, highest"),
             ("2,", "'2,' is not a set of nodes"),
             ("5-2", "2-5"),
-            ("0", "numbered from 1"),
+            ("0", "node numbers must be between 1 and"),
         ] {
             let error = text.parse::<Starters>().err().map(|error| error.to_string()).unwrap_or_default();
             assert!(error.contains(part), "{text}: {error}");

@@ -188,8 +188,8 @@ mod tests {
             ("single:", "unknown workload"),
             ("random:", "'' is not a chance"),
             ("random:0%", "the load must be greater than 0%"),
-            ("random:101%", "a chance lies between 0 and 1"),
-            ("random:-1%", "a chance lies between 0 and 1"),
+            ("random:101%", "a chance must be between 0 and 1"),
+            ("random:-1%", "a chance must be between 0 and 1"),
         ] {
             assert!(error(text).contains(expected), "{text}: {}", error(text));
         }

@@ -151,10 +151,10 @@ impl Properties {
         let (index, first) = waiting.min_by_key(|(_, node)| node.asked)?;
         let others = match self.waiting {
             0 | 1 => String::new(),
-            more => format!(", and {} more requests are waiting", more - 1),
+            more => format!("; other waiting requests: {}", more - 1),
         };
         let text = format!(
-            "node {} requested entry at {} and has not entered by the end{others}",
+            "node {} has still not entered, although it requested entry at {}{others}",
             NodeId::from_index(index),
             first.asked
         );

@@ -45,7 +45,8 @@ impl ScriptedRun<Properties> {
     }
 }
 
-const TOO_EARLY: &str = "node 2 became the leader while node 1, the leader since 1ms, was so until 50ms of its clock";
+const TOO_EARLY: &str =
+    "node 2 became the leader while node 1, the leader since 1ms, had a lease until 50ms on its clock";
 
 #[test]
 fn a_lease_ends_at_its_instant_and_not_before() {
@@ -55,7 +56,7 @@ fn a_lease_ends_at_its_instant_and_not_before() {
         .leads(1, 1, 1, 50)
         .extends(40, 1, 90)
         .leads(60, 2, 2, 99)
-        .fails("node 2 became the leader while node 1, the leader since 1ms, was so until 90ms of its clock");
+        .fails("node 2 became the leader while node 1, the leader since 1ms, had a lease until 90ms on its clock");
 }
 
 #[test]
@@ -88,11 +89,11 @@ fn each_nodes_own_clock_decides() {
 fn an_expired_lease_may_become_valid_again_at_the_wrong_time() {
     let lapsed = || run().leads(1, 1, 1, 50).leads(60, 2, 2, 90);
     lapsed().extends(95, 1, 120).is_fine();
-    lapsed()
-        .extends(70, 1, 120)
-        .fails("node 1 went on as the leader while node 2, the leader since 60ms, was so until 90ms of its clock");
-    let text = "node 1 was the leader, by a clock that was changed, while node 2, the leader since 60ms, was so until 90ms \
-                of its clock";
+    lapsed().extends(70, 1, 120).fails(
+        "node 1 extended its leadership while node 2, the leader since 60ms, had a lease until 90ms on its clock",
+    );
+    let text = "node 1 was the leader after a clock change while node 2, the leader since 60ms, had a lease until 90ms \
+                on its clock";
     lapsed().clock(70, "skew 1 by -30ms").fails(text);
     lapsed().clock(70, "skew 1 by -10ms").is_fine();
 }

@@ -69,27 +69,31 @@ fn no_violation_when_every_node_learns_of_one_leader() {
 fn two_leaders_in_one_epoch_are_caught() {
     let run = properties().learns(1, 1, 1, 1).learns(2, 3, 3, 2).learns(3, 2, 2, 1).learns(4, 1, 2, 3);
     let run = run.learns(5, 2, 2, 3).learns(5, 3, 2, 3);
-    fails(&run, "one-leader-an-epoch", "node 2 takes 2 for the leader of epoch 1, and node 1 1");
+    fails(&run, "one-leader-an-epoch", "node 2 considers 2 the leader of epoch 1, but node 1 considers 1 the leader");
     let learnt_from_others = properties().learns(1, 1, 1, 1).learns(2, 2, 3, 1).learns(3, 2, 1, 2).learns(3, 1, 1, 2);
     let learnt_from_others = learnt_from_others.learns(4, 3, 1, 2);
-    fails(&learnt_from_others, "one-leader-an-epoch", "node 2 takes 3 for the leader of epoch 1, and node 1 1");
+    fails(
+        &learnt_from_others,
+        "one-leader-an-epoch",
+        "node 2 considers 3 the leader of epoch 1, but node 1 considers 1 the leader",
+    );
 }
 
 #[test]
 fn one_node_may_not_change_its_mind_within_an_epoch() {
     let run = properties().learns(1, 1, 1, 1).learns(2, 1, 2, 1).learns(2, 2, 2, 1).learns(2, 3, 2, 1);
-    fails(&run, "one-leader-an-epoch", "node 1 takes 2 for the leader of epoch 1, and node 1 1");
+    fails(&run, "one-leader-an-epoch", "node 1 considers 2 the leader of epoch 1, but node 1 considers 1 the leader");
 }
 
 #[test]
 fn epochs_never_decrease_not_even_after_a_restart() {
     let known = || properties().learns(1, 1, 2, 5).learns(1, 2, 2, 5).learns(1, 3, 2, 5);
     let run = known().learns(2, 1, 3, 4).learns(3, 1, 2, 5);
-    fails(&run, "epochs-grow", "node 1 knows the winner of epoch 4, but was at 5 before");
+    fails(&run, "epochs-grow", "node 1 knows the winner of epoch 4, but was in epoch 5 before");
     let run = known().crashes(2, 1).restarts(3, 1).learns(4, 1, 3, 4).learns(5, 1, 2, 5);
-    fails(&run, "epochs-grow", "node 1 knows the winner of epoch 4, but was at 5 before");
+    fails(&run, "epochs-grow", "node 1 knows the winner of epoch 4, but was in epoch 5 before");
     let run = known().begins(2, 1, 4).learns(3, 1, 2, 5);
-    fails(&run, "epochs-grow", "node 1 takes part in epoch 4, but was at 5 before");
+    fails(&run, "epochs-grow", "node 1 takes part in epoch 4, but was in epoch 5 before");
 }
 
 #[test]
@@ -116,7 +120,7 @@ fn a_node_without_a_leader_at_the_end_is_named() {
 #[test]
 fn a_crashed_leader_does_not_count() {
     let run = || properties().learns(1, 1, 1, 1).learns(1, 2, 1, 1).learns(1, 3, 1, 1).crashes(2, 1);
-    fails(&run(), "agreed", "everyone knows leader 1 (epoch 1), which is down at the end");
+    fails(&run(), "agreed", "all nodes know leader 1 (epoch 1), which is down at the end");
     fails(&run().restarts(3, 1), "agreed", "node 1 knows no leader at the end");
     assert_eq!(judged(&run().crashes(3, 2).crashes(3, 3)).0, [], "without live nodes there is no disagreement");
 }
@@ -130,11 +134,15 @@ fn with_several_leaders_on_purpose_each_node_must_know_one() {
     };
     fails(&split(), "agreed", "node 3 knows no leader at the end");
     assert_eq!(judged(&split().learns(2, 3, 2, 8)).0, [], "the run does not matter");
-    let text = "node 3 knows leader 2 (epoch 5), which takes itself for none at the end";
+    let text = "node 3 knows leader 2 (epoch 5), which does not consider itself a leader at the end";
     fails(&split().learns(2, 3, 2, 5).learns(3, 2, 1, 7), "agreed", text);
     let text = "node 3 knows leader 2 (epoch 5), which is down at the end";
     fails(&split().learns(2, 3, 2, 5).crashes(3, 2), "agreed", text);
-    fails(&split().learns(2, 3, 1, 5), "one-leader-an-epoch", "node 3 takes 1 for the leader of epoch 5, and node 2 2");
+    fails(
+        &split().learns(2, 3, 1, 5),
+        "one-leader-an-epoch",
+        "node 3 considers 1 the leader of epoch 5, but node 2 considers 2 the leader",
+    );
 }
 
 /// With ids of one reserved bit, the nodes of a region share one id, and the lowest number leads

@@ -148,7 +148,7 @@ fn assert_disorder_detected<F: FamilyLab>(spec: &Spec<F>, step: usize) -> usize 
             _ => text.into(),
         });
         let error = gathered(&swapped).expect_err("a reordered link was accepted").to_string();
-        let place = format!("In {}, line {}: message {} of life ", parts[one.part].name, two.line + 1, one.id);
+        let place = format!("In {}, line {}: message {} of incarnation ", parts[one.part].name, two.line + 1, one.id);
         let after = format!("arrives after {}, which was sent later and arrived on line {}", two.id, one.line + 1);
         assert!(error.starts_with(&place) && error.contains(&after), "seed {}: {error}", spec.seed);
     }
@@ -216,8 +216,8 @@ fn gaps_are_counted_and_the_first_is_named() {
     assert_eq!(
         found.warnings,
         [
-            "A link lost what it carried while both its nodes were up: message 1.2 never reached node 2, but 1.4 did, which \
-          was sent after it, and so it is with 2 others."
+            "A link lost messages while both its nodes were up: message 1.2 never reached node 2, but 1.4, which was sent \
+          later, did (and 2 more like it)."
         ]
     );
     assert_eq!(found.first_skipped.unwrap().time.nanos(), 54);
@@ -240,7 +240,6 @@ fn only_a_later_incarnation_may_miss_the_beginning() {
 fn the_order_holds_over_incarnations_of_the_receiver() {
     let parts = [sender(5), receiver(0, &[1, 3]), receiver(1, &[2, 4])];
     let error = gathered(&parts).expect_err("1.2 comes too late").to_string();
-    let expected =
-        "In n2-1, line 3: message 1.2 of life 0 arrives after 1.3, which was sent later and arrived in n2-0, line 4";
+    let expected = "In n2-1, line 3: message 1.2 of incarnation 0 arrives after 1.3, which was sent later and arrived in n2-0, line 4";
     assert!(error.starts_with(expected), "{error}");
 }

@@ -37,13 +37,13 @@ fn delivering_an_unsent_message_is_caught() {
     // Its own sender may deliver it first, but only in the step in which it sends it.
     assert_eq!(violated(2, WITHOUT_VIEWS, &actions("1#1 to 1, 1#1 sent, 1#1 to 2")), [Property::Integrity]);
     let never = actions("1#1 to 1 2");
-    assert_caught(2, WITHOUT_VIEWS, &never, &["integrity: node 1 delivers 1#1, which it was not told to send"]);
+    assert_caught(2, WITHOUT_VIEWS, &never, &["integrity: node 1 delivers 1#1, but does not report that it sent it"]);
 }
 
 #[test]
 fn a_changed_payload_is_caught() {
     let changed = [sends(1, 1), delivers(1, 1, 1), Action::Delivers(node(2), id(1, 1), "n")];
-    let expected = "integrity: node 2 delivers 1#1 as \"n\", and it was sent as \"m\"";
+    let expected = "integrity: node 2 delivers 1#1 as \"n\", but it was sent as \"m\"";
     assert_caught(2, WITHOUT_VIEWS, &changed, &[expected]);
 }
 
@@ -79,23 +79,23 @@ fn an_id_that_is_used_twice_or_belongs_to_another_sender_is_caught() {
 #[test]
 fn missing_what_another_node_delivered_is_caught() {
     let missed = actions("1#1 sent, 1#1 to 1 2, 1 crashes");
-    assert_caught(3, NON_UNIFORM, &missed, &["agreement: node 2 has delivered 1#1, and node 3 never does"]);
+    assert_caught(3, NON_UNIFORM, &missed, &["agreement: node 2 has delivered 1#1, but node 3 never does"]);
 }
 
 #[test]
 fn deliveries_of_crashed_nodes_count_only_if_delivery_is_uniform() {
     let actions = actions("1#1 sent, 1#1 to 1, 1 crashes");
     assert_caught(3, NON_UNIFORM, &actions, &[]);
-    assert_caught(3, WITHOUT_VIEWS, &actions, &["uniform: node 1 has delivered 1#1, and node 2 never does"]);
+    assert_caught(3, WITHOUT_VIEWS, &actions, &["uniform: node 1 has delivered 1#1, but node 2 never does"]);
 }
 
 #[test]
 fn a_sender_that_does_not_deliver_its_own_message_is_caught() {
     let found = violation_texts(2, NON_UNIFORM, &actions("1#1 sent, 1#1 to 2"));
-    assert!(texts(found).contains(&"validity: node 1 has sent 1#1, and never delivers it itself".to_owned()));
+    assert!(texts(found).contains(&"validity: node 1 has sent 1#1, but never delivers it itself".to_owned()));
     let promises = Promises { delivered: true, ..Promises::NOTHING };
     let lost = actions("1#1 sent, 1#1 to 1");
-    assert_caught(2, promises, &lost, &["delivered: node 1 has sent 1#1, and node 2 never delivers it"]);
+    assert_caught(2, promises, &lost, &["delivered: node 1 has sent 1#1, but node 2 never delivers it"]);
 }
 
 #[test]
@@ -105,14 +105,14 @@ fn a_request_without_an_answer_is_caught() {
     input(&mut properties, Time::ZERO, node(2), ObservedInput::Command(&Command::send("x")));
     let texts: Vec<_> = properties.verdicts().into_iter().filter_map(|verdict| verdict.violation).collect();
     assert_eq!(texts.len(), 1);
-    assert_eq!(texts[0].text, "node 2 was asked to send \"x\", and never answers");
+    assert_eq!(texts[0].text, "node 2 received a request to send \"x\", but never answers");
 }
 
 #[test]
 fn a_later_message_first_is_caught() {
     let turned = actions("1#1 sent, 1#2 sent, 1#1 to 1, 1#2 to 1 2, 1#1 to 2");
     let promises = Promises { fifo: true, ..Promises::RELIABLE };
-    assert_caught(2, promises, &turned, &["fifo: node 2 delivers 1#2 before one that node 1 sent earlier"]);
+    assert_caught(2, promises, &turned, &["fifo: node 2 delivers 1#2 before an earlier message of node 1"]);
 }
 
 #[test]
@@ -137,7 +137,12 @@ const TWO_ORDERS: &str = "1#1 sent, 2#1 sent, 1#1 to 1, 2#1 to 1 2, 1#1 to 2";
 #[test]
 fn two_orders_are_caught_unless_one_of_the_nodes_crashes() {
     let both = actions(TWO_ORDERS);
-    assert_caught(2, NON_UNIFORM, &both, &["total: node 2 delivers 2#1 before 1#1, and node 1 1#1 before 2#1"]);
+    assert_caught(
+        2,
+        NON_UNIFORM,
+        &both,
+        &["total: node 2 delivers 2#1 before 1#1, but node 1 delivers 1#1 before 2#1"],
+    );
     let one = actions(&format!("{TWO_ORDERS}, 1 crashes"));
     assert_eq!(violated(2, NON_UNIFORM, &one), []);
     assert_eq!(violated(2, WITHOUT_VIEWS, &one), [Property::Total]);
@@ -200,8 +205,8 @@ fn members_that_continue_together_have_delivered_the_same() {
     assert_eq!(
         in_views(wrong),
         [
-            "agreement: node 1 has delivered 3#1, and node 2 never does",
-            "view-synchrony: nodes 1 and 2 go together from view 1 into view 2, and only node 1 has delivered 3#1",
+            "agreement: node 1 has delivered 3#1, but node 2 never does",
+            "view-synchrony: nodes 1 and 2 move together from view 1 to view 2, but only node 1 has delivered 3#1",
         ]
     );
 }
@@ -218,7 +223,7 @@ fn a_later_crash_changes_nothing() {
 fn a_message_out_of_its_view_is_caught() {
     let first = actions("3#1 sent, 3#1 to 3, 3 crashes");
     let all = [first, vec![begins(1, second()), begins(2, second()), delivers(1, 3, 1)]].concat();
-    assert_eq!(in_views(all), ["view-synchrony: node 1 delivers 3#1 in view 2, and it was sent in view 1"]);
+    assert_eq!(in_views(all), ["view-synchrony: node 1 delivers 3#1 in view 2, but it was sent in view 1"]);
 }
 
 #[test]
@@ -230,14 +235,14 @@ fn states_that_differ_are_caught() {
 #[test]
 fn members_that_differ_are_caught() {
     let actions = [begins(1, view(2, [(1, 1), (2, 1)])), begins(2, view(2, [(1, 1), (2, 1), (3, 1)]))];
-    assert_eq!(in_views(actions), ["view-synchrony: view 2 is of 1,2 for node 1, and of 1,2,3 for node 2"]);
+    assert_eq!(in_views(actions), ["view-synchrony: view 2 has members 1,2 for node 1, but 1,2,3 for node 2"]);
 }
 
 #[test]
 fn going_back_to_an_earlier_view_and_missing_a_view_are_caught() {
     let back = [begins(1, second()), begins(2, second()), begins(1, view(1, [(1, 1), (2, 1), (3, 1)]))];
-    assert_eq!(in_views(back), ["view-synchrony: node 1 begins view 1, and was in view 2 before"]);
-    assert_eq!(in_views([begins(1, second())]), ["delivered: node 2 is in view 2, and never begins it"]);
+    assert_eq!(in_views(back), ["view-synchrony: node 1 begins view 1, but was in view 2 before"]);
+    assert_eq!(in_views([begins(1, second())]), ["delivered: node 2 is a member of view 2, but never begins it"]);
 }
 
 #[test]
@@ -252,7 +257,7 @@ fn a_removed_member_has_no_obligations_and_returns_as_a_different_member() {
 #[test]
 fn messages_of_a_member_that_left_cleanly_must_be_delivered() {
     let actions = [sends(3, 1), delivers(3, 3, 1), Action::Leaves(node(3)), begins(1, second()), begins(2, second())];
-    assert_eq!(in_views(actions), ["delivered: node 3 has sent 3#1, and node 1 never delivers it"]);
+    assert_eq!(in_views(actions), ["delivered: node 3 has sent 3#1, but node 1 never delivers it"]);
 }
 
 /// After ten thousand delivered messages, nothing is remembered of them.

@@ -160,7 +160,7 @@ fn vw_3_a_holder_that_stays_keeps_its_entry() {
     assert_eq!(holder.at(4).lease(14), ["has a lease for 10ms", "may stay until 14ms of its clock"]);
     assert_eq!(holder.report(1, 2, WAITING), NO_EFFECTS);
     assert_eq!(holder.report(3, 2, ClientState::Idle), NO_EFFECTS);
-    assert_eq!(holder.command(Command::Acquire), ["refused: already inside"]);
+    assert_eq!(holder.command(Command::Acquire), ["refused: already in the critical section"]);
     assert_eq!(holder.command(Command::Release), ["LEAVES", "release of view 2 to 1"]);
 }
 

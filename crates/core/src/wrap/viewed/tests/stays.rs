@@ -20,7 +20,7 @@ fn vw_5_an_entry_is_lost_even_if_that_view_was_skipped() {
     assert_eq!(holder.lease(20), ["has a lease for 20ms"]);
     holder.report(1, 3, ClientState::Idle);
     holder.report(3, 3, ClientState::Idle);
-    assert_eq!(holder.command(Command::Release), ["refused: not inside"]);
+    assert_eq!(holder.command(Command::Release), ["refused: not in the critical section"]);
 }
 
 #[test]
