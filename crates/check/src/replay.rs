@@ -161,7 +161,7 @@ where
         match self.step_table.move_at(number) {
             Move::Command(command) => self.take(node, &ObservedInput::Command(command)),
             Move::Timer(timer) => self.take(node, &ObservedInput::Timer(timer)),
-            Move::Sync => match self.nodes.unsynced(id) {
+            Move::Sync => match self.nodes.saves_after_sync(id) {
                 Some(count) => self.take(node, &ObservedInput::Saved(count)),
                 None => Err(format!("cannot sync the disk of node {id}: it has no pending writes")),
             },
@@ -201,7 +201,7 @@ where
     fn find(&self, message: MessageRef) -> Result<(MessageId, NodeId), String> {
         let wanted = self.step_table.envelope(message.envelope);
         self.nodes
-            .under_way()
+            .in_flight()
             .filter(|(id, to, _)| id.sender == wanted.from && *to == wanted.to)
             .filter(|(_, _, message)| matches!(&wanted.content, Content::Message(wanted) if wanted == *message))
             .nth(message.older)
@@ -217,7 +217,7 @@ where
         let id = NodeId::from_index(node);
         self.nodes.give_input(self.time, now, id, taken)?;
         while self.step_table.has_prompt_disks()
-            && let Some(count) = self.nodes.unsynced(id)
+            && let Some(count) = self.nodes.saves_after_sync(id)
         {
             self.nodes.give_input(self.time, now, id, &ObservedInput::Saved(count))?;
         }

@@ -204,7 +204,7 @@ where
         if let (Some(protocol), Some(input)) = (&mut protocol, input) {
             executor.give(protocol, input);
             while self.prompt_disks
-                && let Some(count) = executor.step.local.disk.unsynced()
+                && let Some(count) = executor.step.local.disk.saves_after_sync()
             {
                 executor.step.local.disk.sync(count);
                 executor.give(protocol, Input::Saved(count));
@@ -227,7 +227,7 @@ where
                 local.timers.retain(|armed| armed.timer != *timer);
                 Some(Input::Timer(timer.clone()))
             }
-            Move::Sync => local.disk.unsynced().map(|count| {
+            Move::Sync => local.disk.saves_after_sync().map(|count| {
                 local.disk.sync(count);
                 Input::Saved(count)
             }),

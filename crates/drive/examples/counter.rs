@@ -8,7 +8,7 @@ use quorate_drive::local::{Address, Mailbox, Running, Start, mailbox, start};
 use quorate_replica::{
     At, Command, Durable, Event, FormatError, Members, Proposal, Replica, Settings, StateMachine, Ticket,
 };
-use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Store, found_cluster};
+use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Store, create_founder};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -85,7 +85,7 @@ fn start_one(
     // A real cluster chooses this number once at random and stores it.
     let owner = Owner { cluster: ClusterId(42), node: me };
     if !folder.exists() {
-        found_cluster::<Durable>(&folder, owner)?;
+        create_founder::<Durable>(&folder, owner)?;
     }
     let (store, durable, recovery) = Store::<Durable>::open(&folder, owner, quorate_store::Settings::default())?;
     let disk_writer = DiskWriter::start(store, 1_024, RetryDelays::default(), address.reporter())?;

@@ -48,7 +48,7 @@ impl<D: Durable> Durable for Counted<D> {
 mod tests {
     use super::Counted;
     use quorate_core::{Durable, NodeId};
-    use quorate_store::{ClusterId, Owner, Settings, Store, found_cluster, join};
+    use quorate_store::{ClusterId, Owner, Settings, Store, create_founder, create_joiner};
     use serde::{Deserialize, Serialize};
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ mod tests {
         let owner = Owner { cluster: ClusterId(7), node: NodeId::from_index(0) };
         let open =
             |name: &str| Store::<Counted<Sum>>::open(&temporary.path().join(name), owner, Settings::default()).unwrap();
-        found_cluster::<Counted<Sum>>(&temporary.path().join("founder"), owner).unwrap();
+        create_founder::<Counted<Sum>>(&temporary.path().join("founder"), owner).unwrap();
         for restart in 0..4 {
             let (mut store, disk, _) = open("founder");
             assert_eq!((disk.count(), disk.inner()), (3 * restart, &Sum(100 + 6 * restart as i64)));
@@ -99,7 +99,7 @@ mod tests {
             }
             store.append(&[3]).unwrap();
         }
-        join::<Counted<Sum>>(&temporary.path().join("joiner"), owner).unwrap();
+        create_joiner::<Counted<Sum>>(&temporary.path().join("joiner"), owner).unwrap();
         let (mut store, disk, _) = open("joiner");
         assert_eq!(disk, Counted { count: 0, inner: Sum(-1) });
         store.append(&[1]).unwrap();

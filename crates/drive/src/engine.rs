@@ -212,8 +212,9 @@ where
         self.host.save_queue.submit().map_err(|_| Failure::Disk(None))
     }
 
-    /// Submits the saves that the disk has space for and waits until they are durable. Returns the
-    /// number of saves that were not submitted.
+    /// Submits the saves that the disk has space for and waits until they are durable, or until the
+    /// disk's thread gives up because the disk is full or failed. Returns the number of saves that
+    /// were not submitted.
     pub fn close_disk(&mut self) -> usize {
         self.host.save_queue.close()
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// The destination of a node's saves.
 pub enum Disk<D: quorate_core::Durable> {
-    /// Saves count as durable at once, and are lost when the process ends.
+    /// No disk: saves count as durable at once, and are lost when the process ends.
     None,
     /// A thread writes the saves to a disk.
     Writer(DiskWriter<D>),
@@ -29,15 +29,15 @@ where
         Self { disk, waiting: VecDeque::new() }
     }
 
-    /// Queues a save with its number until [`submit`](Self::submit).
+    /// Queues a save with its number until [`submit`](Self::submit). Does nothing without a disk.
     pub(crate) fn save(&mut self, number: u64, write: WriteOf<P>) {
         if let Disk::Writer(_) = &self.disk {
             self.waiting.push_back((Ticket(number), write));
         }
     }
 
-    /// Submits queued saves to the disk until its queue is full. Fails if the disk's thread has
-    /// ended.
+    /// Submits queued saves to the disk, oldest first, until the disk's queue is full. Fails if the
+    /// disk's thread has ended.
     pub(crate) fn submit(&mut self) -> Result<(), DiskEnded> {
         let Disk::Writer(disk_writer) = &self.disk else { return Ok(()) };
         while let Some((ticket, write)) = self.waiting.pop_front() {
@@ -52,19 +52,12 @@ where
         }
         Ok(())
     }
-}
 
-impl<P, D> SaveQueue<P, D>
-where
-    P: Protocol,
-    D: Storable<Write = WriteOf<P>> + Send + 'static,
-    WriteOf<P>: Send + 'static,
-{
-    /// Submits as many saves as the disk's queue can hold and waits until they are durable. Returns
-    /// the number of saves that were not submitted.
+    /// Submits as many saves as the disk's queue can hold and waits until they are durable, or
+    /// until the disk's thread gives up because the disk is full or failed. Returns the number of
+    /// saves that were not submitted.
     pub(crate) fn close(&mut self) -> usize {
-        // A disk whose thread has ended has already reported why; only the number of lost saves
-        // matters here.
+        // If the disk's thread has ended, it has already reported why.
         let _ = self.submit();
         self.disk = Disk::None;
         self.waiting.len()

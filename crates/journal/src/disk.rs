@@ -94,7 +94,7 @@ impl<P: Protocol> Disk<P> {
 
     /// Number of saves of this incarnation that are durable after a sync of all pending writes.
     /// `None` if no write is pending.
-    pub fn unsynced(&self) -> Option<u64> {
+    pub fn saves_after_sync(&self) -> Option<u64> {
         (!self.pending.is_empty()).then(|| self.synced + self.pending.len() as u64)
     }
 

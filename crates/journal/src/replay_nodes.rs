@@ -24,9 +24,9 @@ pub enum Condition {
 
 /// A group of nodes that take given inputs, and an observer that sees the resulting moments.
 pub struct ReplayNodes<P: Recordable, M, O> {
-    make: M,
+    make_node: M,
     hosts: Vec<Host<P>>,
-    under_way: InFlight<P>,
+    in_flight: InFlight<P>,
     observer: O,
 }
 
@@ -38,7 +38,9 @@ struct Host<P: Recordable> {
     condition: Condition,
     /// The latest incarnation, or `None` before the first start.
     incarnation: Option<Incarnation>,
+    /// Number of transmissions in all incarnations.
     sent: u64,
+    /// The timers that are set.
     timers: Vec<P::Timer>,
     disk: Disk<P>,
 }
@@ -51,9 +53,9 @@ where
     O: Observer<P::Command, P::Event>,
 {
     /// Creates `nodes` nodes, none of which has started.
-    pub fn new(nodes: usize, make: M, observer: O) -> Self {
+    pub fn new(nodes: usize, make_node: M, observer: O) -> Self {
         let host = |id| Host {
-            node: make(id),
+            node: make_node(id),
             condition: Condition::Down,
             incarnation: None,
             sent: 0,
@@ -61,10 +63,9 @@ where
             disk: Disk::default(),
         };
         let hosts = (0..nodes).map(NodeId::from_index).map(host).collect();
-        Self { make, hosts, under_way: BTreeMap::new(), observer }
+        Self { make_node, hosts, in_flight: BTreeMap::new(), observer }
     }
 
-    /// Returns the observer.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
@@ -84,27 +85,29 @@ where
         self.hosts.get(node.index()).map_or(0, |host| host.disk.pending())
     }
 
-    /// Number of saves of a node's current incarnation that a sync of all pending writes confirms.
-    /// `None` if no write is pending.
-    pub fn unsynced(&self, node: NodeId) -> Option<u64> {
-        self.hosts.get(node.index()).and_then(|host| host.disk.unsynced())
+    /// Number of saves of a node's current incarnation that are durable after a sync of all pending
+    /// writes. `None` if no write is pending.
+    pub fn saves_after_sync(&self, node: NodeId) -> Option<u64> {
+        self.hosts.get(node.index()).and_then(|host| host.disk.saves_after_sync())
     }
 
     /// Returns the messages in flight with their receivers, grouped by sender in sending order.
-    pub fn under_way(&self) -> impl Iterator<Item = (MessageId, NodeId, &P::Message)> {
-        self.under_way.iter().map(|(id, (to, message, _))| (*id, *to, message))
+    pub fn in_flight(&self) -> impl Iterator<Item = (MessageId, NodeId, &P::Message)> {
+        self.in_flight.iter().map(|(id, (to, message, _))| (*id, *to, message))
     }
 
-    /// Returns the protocol input for a recorded input, or the reason why the node cannot take it.
-    fn input(&mut self, node: NodeId, taken: &ObservedInput<'_, P::Command>) -> Result<Input<P>, String> {
+    /// Applies a given input to the node's host: a start makes a new node, a message or timer is
+    /// removed, a confirmed save becomes durable. Returns the input for the protocol, or the reason
+    /// why the node cannot take it, in which case nothing changes.
+    fn apply_input(&mut self, node: NodeId, input: &ObservedInput<'_, P::Command>) -> Result<Input<P>, String> {
         let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
-        match (host.condition, taken) {
+        match (host.condition, input) {
             (Condition::Up, ObservedInput::Start { .. }) => return Err(format!("node {node} is already up")),
             (Condition::Up, _) | (Condition::Down, ObservedInput::Start { .. }) => {}
             (Condition::Paused, _) => return Err(format!("node {node} is paused")),
             (Condition::Down, _) => return Err(format!("node {node} is down")),
         }
-        Ok(match taken {
+        Ok(match input {
             ObservedInput::Start { incarnation, blank } => {
                 if host.incarnation.is_some_and(|latest| latest >= *incarnation) {
                     return Err(format!("incarnation {incarnation} of node {node} has already started"));
@@ -115,12 +118,12 @@ where
                     host.disk.wipe();
                 }
                 host.timers.clear();
-                host.node = (self.make)(node);
+                host.node = (self.make_node)(node);
                 Input::Start { durable: host.disk.contents(), incarnation: *incarnation }
             }
             ObservedInput::Command(command) => Input::Command((*command).clone()),
             ObservedInput::Message { id, .. } => {
-                let message = self.arrive(*id, node)?;
+                let message = self.remove_copy(*id, node)?;
                 Input::Message { from: id.sender, message }
             }
             ObservedInput::Timer(body) => {
@@ -149,15 +152,15 @@ where
         })
     }
 
-    /// Removes one copy of a message in flight and returns the message.
-    fn arrive(&mut self, id: MessageId, at: NodeId) -> Result<P::Message, String> {
-        match self.under_way.entry(id) {
-            Entry::Occupied(mut entry) if entry.get().0 == at => {
+    /// Removes one copy of a message in flight to node `to` and returns the message.
+    fn remove_copy(&mut self, id: MessageId, to: NodeId) -> Result<P::Message, String> {
+        match self.in_flight.entry(id) {
+            Entry::Occupied(mut entry) if entry.get().0 == to => {
                 let (_, message, copies) = entry.get_mut();
                 *copies -= 1;
                 Ok(if *copies > 0 { message.clone() } else { entry.remove().1 })
             }
-            Entry::Occupied(_) | Entry::Vacant(_) => Err(format!("no message {id} to node {at} is in flight")),
+            Entry::Occupied(_) | Entry::Vacant(_) => Err(format!("no message {id} to node {to} is in flight")),
         }
     }
 
@@ -168,35 +171,35 @@ where
         time: Time,
         now: Time,
         node: NodeId,
-        taken: &ObservedInput<'_, P::Command>,
+        input: &ObservedInput<'_, P::Command>,
     ) -> Result<(), String> {
-        let input = self.input(node, taken)?;
-        self.observe_input(time, now, node, taken, &input);
+        let protocol_input = self.apply_input(node, input)?;
+        self.observe_input(time, now, node, input, &protocol_input);
         let Some(host) = self.hosts.get_mut(node.index()) else { return Ok(()) };
         let Host { node: protocol, sent, timers, disk, .. } = host;
-        let confirms_saves = matches!(input, Input::Saved(_));
+        let confirms_saves = matches!(protocol_input, Input::Saved(_));
         let mut sink =
-            ReplaySink { time, node, sent, timers, disk, under_way: &mut self.under_way, observer: &mut self.observer };
+            ReplaySink { time, node, sent, timers, disk, in_flight: &mut self.in_flight, observer: &mut self.observer };
         if confirms_saves {
             while let Some(effect) = sink.disk.release() {
                 sink.carry_out(effect);
             }
         }
-        protocol.step(now, input, &mut Effects::new(&mut sink));
+        protocol.step(now, protocol_input, &mut Effects::new(&mut sink));
         Ok(())
     }
 
     /// Shows an input to the observer. The kind of a message comes from the message itself, not
-    /// from the record.
+    /// from the given input.
     fn observe_input(
         &mut self,
         time: Time,
         now: Time,
         node: NodeId,
-        taken: &ObservedInput<'_, P::Command>,
-        input: &Input<P>,
+        input: &ObservedInput<'_, P::Command>,
+        protocol_input: &Input<P>,
     ) {
-        let input = match (input, taken) {
+        let input = match (protocol_input, input) {
             (Input::Message { message, .. }, ObservedInput::Message { id, incarnation, .. }) => {
                 ObservedInput::Message {
                     id: *id,
@@ -205,24 +208,24 @@ where
                     incarnation: *incarnation,
                 }
             }
-            _ => *taken,
+            _ => *input,
         };
         self.observer.observe(&Moment::Input { time, now, node, input });
     }
 
     /// Applies a world event. Returns the reason if it is impossible in the current state.
     pub fn apply_world_event(&mut self, time: Time, event: &WorldEvent<'_>) -> Result<(), String> {
-        self.apply(event)?;
+        self.apply_unobserved(event)?;
         self.observer.observe(&Moment::World { time, event: *event });
         Ok(())
     }
 
-    fn apply(&mut self, event: &WorldEvent<'_>) -> Result<(), String> {
+    fn apply_unobserved(&mut self, event: &WorldEvent<'_>) -> Result<(), String> {
         match event {
-            WorldEvent::Lost { id, to, .. } => self.arrive(*id, *to).map(|_| ()),
+            WorldEvent::Lost { id, to, .. } => self.remove_copy(*id, *to).map(|_| ()),
             WorldEvent::Duplicated { id } => {
                 let (_, _, copies) =
-                    self.under_way.get_mut(id).ok_or_else(|| format!("no message {id} is in flight"))?;
+                    self.in_flight.get_mut(id).ok_or_else(|| format!("no message {id} is in flight"))?;
                 *copies += 1;
                 Ok(())
             }
@@ -239,13 +242,14 @@ where
                 self.hosts.get_mut(node.index()).ok_or("there is no such node")?.condition = Condition::Down;
                 Ok(())
             }
-            WorldEvent::Paused { node } => self.turn(*node, Condition::Up, Condition::Paused),
-            WorldEvent::Resumed { node } => self.turn(*node, Condition::Paused, Condition::Up),
+            WorldEvent::Paused { node } => self.change_condition(*node, Condition::Up, Condition::Paused),
+            WorldEvent::Resumed { node } => self.change_condition(*node, Condition::Paused, Condition::Up),
             WorldEvent::Changed { .. } => Ok(()),
         }
     }
 
-    fn turn(&mut self, node: NodeId, from: Condition, to: Condition) -> Result<(), String> {
+    /// Changes a node from one condition to another. Does nothing if it is in a third one.
+    fn change_condition(&mut self, node: NodeId, from: Condition, to: Condition) -> Result<(), String> {
         let host = self.hosts.get_mut(node.index()).ok_or("the group has no such node")?;
         // A node that is paused before it starts is not up; it stays down.
         if host.condition == from {
@@ -255,14 +259,15 @@ where
     }
 }
 
-/// Shows a node's effects to the observer and keeps the messages that it sends.
+/// Shows a node's effects to the observer, puts the messages that it sends in flight, and updates
+/// its timers and disk.
 struct ReplaySink<'a, P: Recordable, O> {
     time: Time,
     node: NodeId,
     sent: &'a mut u64,
     timers: &'a mut Vec<P::Timer>,
     disk: &'a mut Disk<P>,
-    under_way: &'a mut InFlight<P>,
+    in_flight: &'a mut InFlight<P>,
     observer: &'a mut O,
 }
 
@@ -297,14 +302,14 @@ where
     fn carry_out(&mut self, effect: Effect<P>) {
         match effect {
             Effect::Send { to, message, .. } => {
-                let id = self.take_ids(1);
+                let id = self.reserve_ids(1);
                 self.observe(ObservedEffect::Send { to, sent: Sent::new(id, &message, true) });
-                self.under_way.insert(id, (to, message, 1));
+                self.in_flight.insert(id, (to, message, 1));
             }
             Effect::Multicast { to, message, .. } => {
-                let first = self.take_ids(to.others(self.node).count() as u64);
+                let first = self.reserve_ids(to.others(self.node).count() as u64);
                 self.observe(ObservedEffect::Multicast { to: &to, sent: Sent::new(first, &message, true) });
-                self.under_way.extend(receivers(&to, first).map(|(to, id)| (id, (to, message.clone(), 1))));
+                self.in_flight.extend(receivers(&to, first).map(|(to, id)| (id, (to, message.clone(), 1))));
             }
             Effect::Save(write) => {
                 self.observe(ObservedEffect::Save(&write));
@@ -312,13 +317,13 @@ where
             }
             Effect::SetTimer { timer, span } => {
                 self.observe(ObservedEffect::SetTimer { timer: &timer, span });
-                self.timers.retain(|set| *set != timer);
+                self.timers.retain(|other| *other != timer);
                 self.timers.push(timer);
             }
             Effect::CancelTimer(timer) => {
                 if self.timers.contains(&timer) {
                     self.observe(ObservedEffect::CancelTimer(&timer));
-                    self.timers.retain(|set| *set != timer);
+                    self.timers.retain(|other| *other != timer);
                 }
             }
             Effect::Emit { event, .. } => self.observe(ObservedEffect::Emit(&event)),
@@ -326,7 +331,7 @@ where
     }
 
     /// Reserves ids for this many transmissions and returns the first.
-    fn take_ids(&mut self, transmissions: u64) -> MessageId {
+    fn reserve_ids(&mut self, transmissions: u64) -> MessageId {
         let id = MessageId { sender: self.node, number: *self.sent + 1 };
         *self.sent += transmissions;
         id

@@ -1,4 +1,4 @@
-//! An algorithm of a family, resolved by name once.
+//! An algorithm of a family: a registry entry that is looked up by name once.
 
 use crate::error::LabError;
 use crate::family::FamilyTypes;
@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::ops::Deref;
 
-/// An algorithm of family `F`. Journals and messages show its name.
+/// An algorithm of family `F`, as a reference to its registry entry. It is written to journals and
+/// messages by name.
 pub struct Algorithm<F: FamilyTypes>(&'static F::Entry);
 
 impl<F: FamilyTypes> Algorithm<F> {
@@ -17,14 +18,14 @@ impl<F: FamilyTypes> Algorithm<F> {
     /// another family.
     pub fn named(name: &str) -> Result<Self, LabError> {
         let entry = entry(name)?;
-        let other = || {
+        let other_family = || {
             LabError::Algorithm(AlgorithmError::OtherFamily {
                 name: name.to_owned(),
                 family: entry.family(),
                 expected: F::FAMILY,
             })
         };
-        F::entry(entry).map(Self).ok_or_else(other)
+        F::entry(entry).map(Self).ok_or_else(other_family)
     }
 
     pub fn name(self) -> &'static str {
@@ -106,7 +107,7 @@ pub enum AlgorithmError {
 fn suggestion(name: &str) -> String {
     let known = || all().iter().chain(fixtures()).map(|entry| entry.name());
     match nearest(name, known()) {
-        Some(close) => format!("Did you mean '{close}'? 'quorate list' shows them all."),
+        Some(closest) => format!("Did you mean '{closest}'? 'quorate list' shows them all."),
         None => {
             let names: Vec<_> = all().iter().map(|entry| entry.name()).collect();
             let (last, others) = names.split_last().unwrap_or((&"none", &[]));

@@ -68,7 +68,7 @@ impl SnapshotSender {
 
 #[derive(Default)]
 pub(crate) struct SnapshotReceiver {
-    under_way: Option<PartialSnapshot>,
+    partial: Option<PartialSnapshot>,
     /// The last complete snapshot, in case its last acknowledgement was lost.
     whole: Option<(NodeId, SnapshotId, u64)>,
 }
@@ -88,22 +88,21 @@ impl SnapshotReceiver {
         if let Some((_, _, held)) = self.whole.filter(|(peer, known, _)| (*peer, *known) == (from, snapshot)) {
             return (held, None);
         }
-        let same = |arriving: &PartialSnapshot| {
-            (arriving.from, arriving.snapshot, arriving.length) == (from, snapshot, length)
-        };
-        if offset == 0 && !self.under_way.as_ref().is_some_and(same) {
-            self.under_way = Some(PartialSnapshot { from, snapshot, length, bytes: Vec::new() });
+        let is_same =
+            |partial: &PartialSnapshot| (partial.from, partial.snapshot, partial.length) == (from, snapshot, length);
+        if offset == 0 && !self.partial.as_ref().is_some_and(is_same) {
+            self.partial = Some(PartialSnapshot { from, snapshot, length, bytes: Vec::new() });
         }
-        let Some(arriving) = self.under_way.as_mut().filter(|arriving| same(arriving)) else { return (0, None) };
-        if offset == arriving.bytes.len() as u64 {
-            arriving.bytes.extend_from_slice(&bytes);
+        let Some(partial) = self.partial.as_mut().filter(|partial| is_same(partial)) else { return (0, None) };
+        if offset == partial.bytes.len() as u64 {
+            partial.bytes.extend_from_slice(&bytes);
         }
-        let held = arriving.bytes.len() as u64;
+        let held = partial.bytes.len() as u64;
         if held < length {
             return (held, None);
         }
-        let image = std::mem::take(&mut arriving.bytes).into();
-        self.under_way = None;
+        let image = std::mem::take(&mut partial.bytes).into();
+        self.partial = None;
         self.whole = Some((from, snapshot, held));
         (held, Some(Checkpoint { index: snapshot.index, term: snapshot.log_term, members, image }))
     }

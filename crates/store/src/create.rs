@@ -15,22 +15,22 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Creates the folder of a node of a new cluster, with empty contents.
-pub fn found_cluster<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError> {
+pub fn create_founder<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError> {
     create_in::<D, _>(Files, folder, Identity { owner, origin: Origin::Founded }, Incarnation::FIRST)
 }
 
 /// Creates the folder of a node that joins a cluster, or returns to one without its folder. Its
 /// contents are [`wiped`](quorate_core::Durable::wiped), because a node with this id may have made
 /// promises before.
-pub fn join<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError> {
+pub fn create_joiner<D: Storable>(folder: &Path, owner: Owner) -> Result<(), StoreError> {
     create_in::<D, _>(Files, folder, Identity { owner, origin: Origin::Joined }, incarnation_from_clock())
 }
 
 /// Moves the log of a node into `set-aside-1` or the next such folder that is free, and creates a
 /// new one with [`wiped`](quorate_core::Durable::wiped) contents: the node knows that it may have
 /// made promises that it lost. Returns the folder with the old log.
-pub fn reseed<D: Storable>(folder: &Path, owner: Owner) -> Result<PathBuf, StoreError> {
-    reseed_in::<D, _>(Files, folder, owner, incarnation_from_clock())
+pub fn replace_lost<D: Storable>(folder: &Path, owner: Owner) -> Result<PathBuf, StoreError> {
+    replace_lost_in::<D, _>(Files, folder, owner, incarnation_from_clock())
 }
 
 /// An incarnation later than any that a node with this id can have had in another folder:
@@ -40,8 +40,8 @@ fn incarnation_from_clock() -> Incarnation {
     Incarnation(u64::try_from(since.as_millis()).unwrap_or(u64::MAX >> 1))
 }
 
-/// Creates a data folder in any file system, like [`found_cluster`] or [`join`], depending on the
-/// identity's origin. The first start of the node gets the given incarnation.
+/// Creates a data folder in any file system, like [`create_founder`] or [`create_joiner`],
+/// depending on the identity's origin. The first start of the node gets the given incarnation.
 pub fn create_in<D: Storable, F: FileSystem>(
     files: F,
     folder: &Path,
@@ -71,9 +71,9 @@ pub fn create_in<D: Storable, F: FileSystem>(
     folder.publish(IDENTITY)
 }
 
-/// Works like [`reseed`] in any file system. If the folder has no incarnation count, it starts at
-/// the given one.
-pub fn reseed_in<D: Storable, F: FileSystem>(
+/// Works like [`replace_lost`] in any file system. If the folder has no incarnation count, it
+/// starts at the given one.
+pub fn replace_lost_in<D: Storable, F: FileSystem>(
     files: F,
     folder: &Path,
     owner: Owner,

@@ -37,7 +37,7 @@ mod scan;
 mod segment;
 mod store;
 
-pub use create::{create_in, found_cluster, join, reseed, reseed_in};
+pub use create::{create_founder, create_in, create_joiner, replace_lost, replace_lost_in};
 pub use disk_writer::{DiskWriter, NotSaved, Report, RetryDelays, Ticket};
 pub use error::StoreError;
 pub use files::{FileSystem, Files, StoreFile};

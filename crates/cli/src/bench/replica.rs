@@ -10,7 +10,7 @@ use quorate_drive::Disk;
 use quorate_drive::local::{Address, Running, Start, mailbox, start};
 use quorate_replica::registers::{Change, Registers};
 use quorate_replica::{Command, Durable, Event, Members, Proposal, Replica, Settings, Ticket};
-use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Store, StoreError, found_cluster};
+use quorate_store::{ClusterId, DiskWriter, Owner, RetryDelays, Store, StoreError, create_founder};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -170,7 +170,7 @@ fn open(folder: &Path, me: NodeId, address: &Address<Node>) -> anyhow::Result<(D
     let folder = folder.with_extension(format!("node-{me}"));
     let owner = Owner { cluster: ClusterId(1), node: me };
     let failed = |error: StoreError| anyhow::anyhow!("{error}");
-    found_cluster::<Durable>(&folder, owner).map_err(failed)?;
+    create_founder::<Durable>(&folder, owner).map_err(failed)?;
     let (store, durable, _) =
         Store::<Durable>::open(&folder, owner, quorate_store::Settings::default()).map_err(failed)?;
     let disk_writer = DiskWriter::start(store, 1 << 16, RetryDelays::default(), address.reporter()).map_err(failed)?;

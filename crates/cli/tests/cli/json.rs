@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 /// Lists every field with its type, one per line; `[]` stands for any element of an array.
 pub(crate) fn shape(value: &Value) -> String {
     let mut fields = BTreeSet::new();
-    collect(value, "", &mut fields);
+    collect_fields(value, "", &mut fields);
     fields.into_iter().map(|field| field + "\n").collect()
 }
 
-fn collect(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
+fn collect_fields(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
     let kind = match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -20,36 +20,40 @@ fn collect(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
         Value::Number(_) => "integer",
         Value::String(_) => "string",
         Value::Array(elements) => {
-            return elements.iter().for_each(|element| collect(element, &format!("{path}[]"), fields));
+            return elements.iter().for_each(|element| collect_fields(element, &format!("{path}[]"), fields));
         }
         Value::Object(object) => {
-            let dot = if path.is_empty() { "" } else { "." };
-            return object.iter().for_each(|(name, value)| collect(value, &format!("{path}{dot}{name}"), fields));
+            let separator = if path.is_empty() { "" } else { "." };
+            return object
+                .iter()
+                .for_each(|(name, value)| collect_fields(value, &format!("{path}{separator}{name}"), fields));
         }
     };
     fields.insert(format!("{path}: {kind}"));
 }
 
+/// Checks the fields of a command's report and returns them.
 #[track_caller]
-fn check(line: &str, code: i32, expected: &Expect) -> String {
-    let shape = shape(&run(line).json(code));
+fn check_shape(command_line: &str, exit_code: i32, expected: &Expect) -> String {
+    let shape = shape(&run(command_line).json(exit_code));
     expected.assert_eq(&shape);
     shape
 }
 
-/// Compares the fields of a command with a shape: new fields (+) and missing ones (-).
+/// Compares the fields of a command's report with those of another command: new fields (+) and
+/// missing ones (-).
 #[track_caller]
-fn check_difference(shape: &str, line: &str, code: i32, expected: &Expect) {
-    let other = self::shape(&run(line).json(code));
-    let [before, after]: [BTreeSet<_>; 2] = [shape, &other].map(|shape| shape.lines().collect());
-    let gone = before.difference(&after).map(|field| format!("- {field}\n"));
+fn check_difference(other_shape: &str, command_line: &str, exit_code: i32, expected: &Expect) {
+    let shape = shape(&run(command_line).json(exit_code));
+    let [before, after]: [BTreeSet<_>; 2] = [other_shape, &shape].map(|shape| shape.lines().collect());
+    let missing = before.difference(&after).map(|field| format!("- {field}\n"));
     let new = after.difference(&before).map(|field| format!("+ {field}\n"));
-    expected.assert_eq(&gone.chain(new).collect::<String>());
+    expected.assert_eq(&missing.chain(new).collect::<String>());
 }
 
 #[test]
-fn list() {
-    let shape = check(
+fn fields_of_list() {
+    let shape = check_shape(
         "list --json",
         0,
         &expect![[r#"
@@ -79,8 +83,8 @@ fn list() {
 }
 
 #[test]
-fn explain() {
-    check(
+fn fields_of_explain() {
+    check_shape(
         "explain central --json",
         0,
         &expect![[r#"
@@ -100,7 +104,7 @@ fn explain() {
             trace[]: string
         "#]],
     );
-    check(
+    check_shape(
         "explain ricart-agrawala-1981 --json",
         0,
         &expect![[r#"
@@ -116,8 +120,8 @@ fn explain() {
 }
 
 #[test]
-fn sim() {
-    let shape = check(
+fn fields_of_sim() {
+    let shape = check_shape(
         "sim central --latency fixed:1ms --json",
         0,
         &expect![[r#"
@@ -183,8 +187,8 @@ fn sim() {
 }
 
 #[test]
-fn sweep() {
-    let shape = check(
+fn fields_of_sweep() {
+    let shape = check_shape(
         "sweep central --seeds 5 --json",
         0,
         &expect![[r#"
@@ -215,16 +219,16 @@ fn sweep() {
 }
 
 #[test]
-fn replay_and_trace() {
+fn fields_of_replay_and_trace() {
     let folder = tempfile::tempdir().unwrap();
     run_in(folder.path(), "sim ricart-agrawala --fault 'pause 2 at 9ms for 9ms' --trace run.journal").ok(0);
-    let shape = |line: &str| shape(&run_in(folder.path(), line).json(0));
-    let check = |line: &str, expected: &Expect| {
-        let shape = shape(line);
+    let shape_in_folder = |command_line: &str| shape(&run_in(folder.path(), command_line).json(0));
+    let check_in_folder = |command_line: &str, expected: &Expect| {
+        let shape = shape_in_folder(command_line);
         expected.assert_eq(&shape);
         shape
     };
-    let replayed = check(
+    let replayed = check_in_folder(
         "replay run.journal --json",
         &expect![[r#"
         algorithm: string
@@ -257,8 +261,8 @@ fn replay_and_trace() {
         sometimes[].name: string
     "#]],
     );
-    assert_eq!(shape("trace run.journal --summary --json"), replayed.replace("identical: bool\n", ""));
-    check(
+    assert_eq!(shape_in_folder("trace run.journal --summary --json"), replayed.replace("identical: bool\n", ""));
+    check_in_folder(
         "trace run.journal --json",
         &expect![[r#"
         [].clock[]: integer
@@ -269,7 +273,7 @@ fn replay_and_trace() {
         [].time_ns: integer
     "#]],
     );
-    check(
+    check_in_folder(
         "trace run.journal --before 2 3 --json",
         &expect![[r#"
         clocks[][]: integer
@@ -282,8 +286,8 @@ fn replay_and_trace() {
 }
 
 #[test]
-fn check_of_states() {
-    let shape = check(
+fn fields_of_check() {
+    let shape = check_shape(
         "check ricart-agrawala --json",
         0,
         &expect![[r#"
@@ -354,7 +358,7 @@ fn check_of_states() {
 
 #[test]
 fn the_exit_code_shows_whether_all_properties_hold() {
-    for line in [
+    for command_line in [
         "sim central",
         "sim central --nodes 1 --entries 3",
         "sim ricart-agrawala --nodes 5 --entries 1",
@@ -369,16 +373,16 @@ fn the_exit_code_shows_whether_all_properties_hold() {
         "sweep ricart-agrawala-first-only --seeds 3",
         "sweep central --seeds 2 --entries 2 --requesters 2,3 --fault 'crash 1'",
     ] {
-        let result = run(&format!("{line} --json"));
+        let result = run(&format!("{command_line} --json"));
         let code = result.code;
         let report = result.json(code.unwrap_or_default());
         let holds = report["properties"].as_array().unwrap().iter().all(|property| property["holds"] == true);
-        assert_eq!(code, Some(if holds { 0 } else { 1 }), "{line}");
+        assert_eq!(code, Some(if holds { 0 } else { 1 }), "{command_line}");
     }
 }
 
 #[test]
-fn counts_add_up() {
+fn message_and_entry_counts_add_up() {
     let report = run("sim central --nodes 4 --entries 12 --loss 0.1 --json").json(0);
     let messages = &report["messages"];
     let by_kind: u64 = messages["by_kind"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();

@@ -11,8 +11,8 @@
 //!                                          has ended; else wait for its end
 //! EX-2  a message of a later round       → take part in it; our rank is the number of rounds that
 //!                                          we have waited for, or 0
-//! EX-3  a message of an ended or
-//!       abandoned round                  → drop it: its winner has released
+//! EX-3  a message of an earlier round,
+//!       or of this one after its end     → drop it: its winner has released
 //! EX-4  we have won the round            → enter with the round as fence; if the request was
 //!                                          cancelled, end the round at once
 //! EX-5  the client releases              → notify all nodes that the round has ended
@@ -25,9 +25,10 @@
 //!
 //! Cost: over Chang and Roberts' ring, n messages to win a round with one candidate, n−1 that
 //! announce the winner and n−1 that end the round: 3n−2. With more candidates, up to n(n+1)/2 +
-//! 2(n−1). One message time per node of the ring from request to entry, and one more from a release
-//! to the next entry. An election is an expensive lock: each round computes again the order that a
-//! queue would store.
+//! 2(n−1). Client delay: n message times, in which the rank of the winner travels once around the
+//! ring. Synchronization delay: n+1 message times, one for the message that ends the round and n
+//! for the next election. An election is an expensive lock: each round computes again the order
+//! that a queue would store.
 //!
 //! Assumes: no node crashes or restarts; every message arrives once, in any order; the election
 //! needs no rank but the node's own, as on a ring. Every request is granted after at most n−1
@@ -87,13 +88,14 @@ pub const FACTS: Facts = Facts {
     )
 };
 
-/// An election whose nodes need only their own rank, because messages carry the ranks of others.
-pub trait Poll: Protocol<Command = election::Command, Event = election::Event> {
+/// The election of one round. Its nodes need only their own rank, because messages carry the ranks
+/// of others.
+pub trait RoundElection: Protocol<Command = election::Command, Event = election::Event> {
     /// Creates a node of a group that elects once.
     fn from_plan(me: NodeId, plan: Arc<Plan>) -> Self;
 }
 
-impl<C: Contest> Poll for Circuit<C> {
+impl<C: Contest> RoundElection for Circuit<C> {
     fn from_plan(me: NodeId, plan: Arc<Plan>) -> Self {
         Self::new(me, plan)
     }
@@ -107,7 +109,7 @@ pub struct MutexByElection<E> {
     /// The latest round that this node knows of.
     round: u64,
     /// This node's election state in that round; `None` if the round has ended.
-    poll: Option<E>,
+    election: Option<E>,
 }
 
 #[derive(Debug)]
@@ -122,7 +124,7 @@ struct Waiting {
     patience: Patience,
     /// The latest round that had ended when the request was made; the request waits for all later
     /// rounds.
-    since: u64,
+    last_ended: u64,
 }
 
 /// The messages between nodes.
@@ -151,29 +153,29 @@ impl<M: Describe> Describe for Message<M> {
     }
 }
 
-impl<E: Poll> MutexByElection<E> {
-    /// An idle node of this group.
+impl<E: RoundElection> MutexByElection<E> {
+    /// Creates an idle node of this group.
     pub fn new(me: NodeId, group: Group, bounds: Bounds) -> Self {
         let plan = Plan { announce: Announce::Multicast, repair: Repair::None, ..Plan::new(group.len(), bounds) };
         let config = Fixed::new(Config { me, plan: Plan { group, ..plan } });
-        Self { config, phase: Phase::Idle, round: 0, poll: None }
+        Self { config, phase: Phase::Idle, round: 0, election: None }
     }
 
     /// EX-1, EX-8.
     fn request(&mut self, now: Time, patience: Patience, out: &mut Effects<'_, Self>) {
-        if patience == Patience::Try && self.poll.is_some() {
+        if patience == Patience::Try && self.election.is_some() {
             out.note("EX-8", format_args!("round {} is in progress", self.round));
             return out.emit(Event::Denied);
         }
-        match self.poll {
+        match self.election {
             None => {
-                self.phase = Phase::Waiting(Waiting { patience, since: self.round });
+                self.phase = Phase::Waiting(Waiting { patience, last_ended: self.round });
                 self.become_candidate(now, "EX-1", out);
             }
             // The current round counts as waited for, so that its winner cannot return and win the
             // next one again.
             Some(_) => {
-                self.phase = Phase::Waiting(Waiting { patience, since: self.round.saturating_sub(1) });
+                self.phase = Phase::Waiting(Waiting { patience, last_ended: self.round.saturating_sub(1) });
                 out.note("EX-1", format_args!("waits for the end of round {}", self.round));
             }
         }
@@ -182,20 +184,25 @@ impl<E: Poll> MutexByElection<E> {
     /// EX-1, EX-6.
     fn become_candidate(&mut self, now: Time, rule: &'static str, out: &mut Effects<'_, Self>) {
         out.note(rule, format_args!("is a candidate in round {}", self.round.saturating_add(1)));
-        self.join(now, self.round.saturating_add(1), out);
-        self.pass(now, Input::Command(election::Command::Campaign), out);
+        self.join_round(now, self.round.saturating_add(1), out);
+        self.pass_to_election(now, Input::Command(election::Command::Campaign), out);
     }
 
-    /// EX-2. This node's rank does not change during the round.
-    fn join(&mut self, now: Time, round: u64, out: &mut Effects<'_, Self>) {
+    /// EX-2. Joins a round with a new election state. This node's rank does not change during the
+    /// round.
+    fn join_round(&mut self, now: Time, round: u64, out: &mut Effects<'_, Self>) {
         self.round = round;
         let Config { me, plan } = &*self.config;
-        let waited = self.phase.waiting().map_or(0, |request| round.saturating_sub(request.since));
+        let waited = self.phase.waiting().map_or(0, |request| round.saturating_sub(request.last_ended));
         let mut attributes = vec![0; me.index()];
         attributes.push(waited);
         let plan = Plan { ranking: Ranking::by_attribute(attributes, Prefer::Highest), ..plan.clone() };
-        self.poll = Some(E::from_plan(*me, Arc::new(plan)));
-        self.pass(now, Input::Start { durable: E::Durable::default(), incarnation: Incarnation::FIRST }, out);
+        self.election = Some(E::from_plan(*me, Arc::new(plan)));
+        self.pass_to_election(
+            now,
+            Input::Start { durable: E::Durable::default(), incarnation: Incarnation::FIRST },
+            out,
+        );
     }
 
     /// EX-2, EX-3.
@@ -207,26 +214,26 @@ impl<E: Poll> MutexByElection<E> {
         message: E::Message,
         out: &mut Effects<'_, Self>,
     ) {
-        let is_over = number == self.round && self.poll.is_none();
-        // The node in the critical section ends its round itself, and no later round can have
-        // begun.
-        let is_inside = self.phase.inside().is_some() && number != self.round;
-        if number < self.round || is_over || is_inside {
+        let has_ended = number == self.round && self.election.is_none();
+        // While this node is in the critical section, its round has not ended, so no other node can
+        // have begun a later one.
+        let is_impossible = self.phase.inside().is_some() && number > self.round;
+        if number < self.round || has_ended || is_impossible {
             return out.note("EX-3", format_args!("drops a message of {from} from round {number}"));
         }
         if number > self.round {
             self.deny_try(out);
             out.note("EX-2", format_args!("takes part in round {number}"));
-            self.join(now, number, out);
+            self.join_round(now, number, out);
         }
-        self.pass(now, Input::Message { from, message }, out);
+        self.pass_to_election(now, Input::Message { from, message }, out);
     }
 
     /// Passes an input to this node's election and acts on its events.
-    fn pass(&mut self, now: Time, input: Input<E>, out: &mut Effects<'_, Self>) {
+    fn pass_to_election(&mut self, now: Time, input: Input<E>, out: &mut Effects<'_, Self>) {
         let (me, number) = (self.config.me, self.round);
-        let Some(poll) = &mut self.poll else { return };
-        for event in adapt::pass(poll, now, input, |message| Message::Round { number, message }, out) {
+        let Some(election) = &mut self.election else { return };
+        for event in adapt::pass(election, now, input, |message| Message::Round { number, message }, out) {
             match event {
                 election::Event::Elected { leader, .. } if leader == me => self.win(out),
                 election::Event::Elected { .. } => self.deny_try(out),
@@ -262,8 +269,9 @@ impl<E: Poll> MutexByElection<E> {
         self.end_round(out);
     }
 
+    /// Ends the current round, and notifies all other nodes.
     fn end_round(&mut self, out: &mut Effects<'_, Self>) {
-        self.poll = None;
+        self.election = None;
         if self.config.plan.group.len() > 1 {
             out.multicast(&self.config.plan.group, Message::Over { number: self.round });
         }
@@ -275,7 +283,7 @@ impl<E: Poll> MutexByElection<E> {
             return out.note("EX-3", format_args!("knows already that round {number} has ended"));
         }
         self.round = number;
-        self.poll = None;
+        self.election = None;
         self.deny_try(out);
         if self.phase.waiting().is_some() {
             self.become_candidate(now, "EX-6", out);
@@ -299,7 +307,7 @@ impl<E: Poll> MutexByElection<E> {
     }
 }
 
-impl<E: Poll> Protocol for MutexByElection<E> {
+impl<E: RoundElection> Protocol for MutexByElection<E> {
     type Command = Command;
     type Message = Message<E::Message>;
     type Timer = E::Timer;
@@ -318,7 +326,7 @@ impl<E: Poll> Protocol for MutexByElection<E> {
                 self.on_round_message(now, from, number, message, out);
             }
             Input::Message { from: _, message: Message::Over { number } } => self.on_round_end(now, number, out),
-            Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
+            Input::Timer(timer) => self.pass_to_election(now, Input::Timer(timer), out),
             Input::Start { .. } | ignored_inputs!() => {}
         }
     }

@@ -6,7 +6,7 @@ use quorate_core::NodeId;
 use quorate_drive::local::{Address, Running};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
 use quorate_replica::{Command, Durable, Event, Proposal, Ticket};
-use quorate_store::{Files, found_cluster};
+use quorate_store::{Files, create_founder};
 use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
@@ -31,7 +31,7 @@ fn replicas(folder: &Path) -> Vec<Running<Node>> {
     let start_one = |(me, address): (NodeId, Address<Node>)| {
         let folder = node_folder(folder, me);
         if !folder.exists() {
-            found_cluster::<Durable>(&folder, owner(me)).unwrap();
+            create_founder::<Durable>(&folder, owner(me)).unwrap();
         }
         cluster.start(me, Files, &folder, settings(3), client(address)).unwrap()
     };

@@ -3,7 +3,7 @@
 
 use crate::common::{Cluster, SEGMENTS, TestClient, node, node_folder, owner, settings};
 use quorate_replica::Durable;
-use quorate_store::{Files, Store, StoreError, found_cluster, reseed};
+use quorate_store::{Files, Store, StoreError, create_founder, replace_lost};
 use std::fs;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = |number| node_folder(temporary.path(), node(number));
     for number in 1..=3 {
-        found_cluster::<Durable>(&folder(number), owner(node(number))).unwrap();
+        create_founder::<Durable>(&folder(number), owner(node(number))).unwrap();
     }
     {
         let mut cluster = Cluster::new(3);
@@ -52,7 +52,7 @@ fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
     assert!(matches!(refused, StoreError::Damaged { .. }), "{text}");
     assert!(text.contains(log.file_name().unwrap().to_str().unwrap()) && text.contains("Re-seed"), "{text}");
 
-    reseed::<Durable>(&folder(3), owner(node(3))).unwrap();
+    replace_lost::<Durable>(&folder(3), owner(node(3))).unwrap();
     let mut cluster = Cluster::new(3);
     let mut client = TestClient::new(&cluster);
     let running: Vec<_> = (1..=3)

@@ -297,7 +297,7 @@ impl JudgeFamily for Election {
     fn measures(spec: &Spec<Self>) -> Measures {
         let measures = Measures::new(spec.nodes).expecting(expected_of(spec.algorithm.entry()));
         match spec.algorithm.facts.shape {
-            Shape::Regions => measures.among(overlay(spec)),
+            Shape::Regions => measures.with_overlay(overlay(spec)),
             Shape::Ring | Shape::Bully | Shape::Groups | Shape::Votes => measures,
         }
     }

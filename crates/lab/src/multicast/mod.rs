@@ -24,7 +24,7 @@ use crate::clients;
 use crate::error::{LabError, first_error};
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
-use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders};
+use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Properties, Property, PropertySet, Senders};
 use crate::shrink::fewer;
 use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
@@ -306,16 +306,18 @@ impl JudgeFamily for Multicast {
 
     fn measures(spec: &Spec<Self>) -> Measures {
         let measures = Measures::new(spec.nodes);
-        static_groups(spec).into_iter().fold(measures, |measures, (group, members)| measures.among(group, &members))
+        static_groups(spec)
+            .into_iter()
+            .fold(measures, |measures, (group, members)| measures.with_members(group, &members))
     }
 
     fn properties(spec: &Spec<Self>, _level: JudgingLevel) -> Properties {
-        let requested = Promises::of(&spec.settings.judge);
-        let properties = Properties::new(spec.nodes, promises(spec, spec.algorithm.entry())).watching(requested);
+        let requested = PropertySet::from_slice(&spec.settings.judge);
+        let properties = Properties::new(spec.nodes, promises(spec, spec.algorithm.entry())).also_judging(requested);
         let properties = properties.with_grace(view_settle_time(spec).unwrap_or_default());
         static_groups(spec)
             .into_iter()
-            .fold(properties, |properties, (group, members)| properties.among(group, members))
+            .fold(properties, |properties, (group, members)| properties.with_members(group, members))
     }
 
     fn summary(
@@ -401,7 +403,7 @@ fn plan(spec: &Spec<Multicast>, entry: &MulticastEntry, id: GroupId, members: Gr
     }
 }
 
-fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
+fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> PropertySet {
     promises_with(spec, entry, !spec.can_stop_nodes())
 }
 
@@ -409,7 +411,7 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> Promises {
 ///
 /// If a sender crashes, only some members may receive its message, unless members relay it or a
 /// view change settles it. Without views, a member that waits for a crashed one waits forever.
-pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_crashes: bool) -> Promises {
+pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_crashes: bool) -> PropertySet {
     let settings = &spec.settings;
     let views = settings.views.is_some();
     let agreement = views || settings.relay || entry.facts.relays || no_crashes;
@@ -418,7 +420,7 @@ pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_c
     let validity = views || no_crashes || !waits_for_others;
     let order = entry.facts.order;
     let senders = if settings.senders.is_empty() { spec.nodes } else { settings.senders.len() };
-    Promises {
+    PropertySet {
         fifo: order.fifo,
         causal: order.causal,
         total: order.total,
@@ -432,7 +434,7 @@ pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_c
             && senders > 1
             && settings.messages > 3
             && spec.settings.groups.is_empty(),
-        ..Promises::BASIC
+        ..PropertySet::BASIC
     }
 }
 

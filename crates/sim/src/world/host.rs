@@ -296,7 +296,7 @@ where
         if disk.syncing {
             return;
         }
-        let Some(count) = disk.unsynced() else { return };
+        let Some(count) = disk.saves_after_sync() else { return };
         if let Some(faults) = self.host.disk_faults().filter(|faults| faults.is_full()) {
             let held = faults.hold_writes();
             self.environment.syncing += held;

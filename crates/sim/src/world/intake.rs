@@ -69,7 +69,7 @@ where
     pub(super) fn drop_input(&mut self, pending: Pending<P>, why: Loss) {
         match pending {
             Pending::Message { from, to, number, .. } => {
-                self.environment.under_way -= 1;
+                self.environment.in_flight -= 1;
                 let id = MessageId { sender: from, number };
                 self.environment.observe_world(WorldEvent::Lost { id, to, why });
             }
@@ -92,7 +92,7 @@ where
     pub(super) fn accept(&mut self, pending: Pending<P>) {
         match pending {
             Pending::Message { from, to, number, message } => {
-                self.environment.under_way -= 1;
+                self.environment.in_flight -= 1;
                 let id = MessageId { sender: from, number };
                 let seen = ObservedInput::Message {
                     id,

@@ -87,7 +87,7 @@ struct Environment<P: Protocol, O> {
     /// Number of inputs that nodes have taken.
     events: u64,
     /// Number of messages in flight.
-    under_way: usize,
+    in_flight: usize,
     /// Number of timers that are set.
     armed: usize,
     /// Number of disks that are syncing or hold writes back, plus the number of disk status changes
@@ -225,12 +225,12 @@ impl<P: Protocol, O> Environment<P, O> {
         match outcome {
             TransmissionOutcome::Lost(why) => self.message_events.push(MessageEvent::Lost { id, to, why }),
             TransmissionOutcome::Arrives(at) => {
-                self.under_way += 1;
+                self.in_flight += 1;
                 self.push(at, Pending::Message { from, to, number, message });
             }
             TransmissionOutcome::Twice(at, again) => {
                 self.message_events.push(MessageEvent::Duplicated { id });
-                self.under_way += 2;
+                self.in_flight += 2;
                 self.push(at, Pending::Message { from, to, number, message: message.clone() });
                 self.push(again, Pending::Message { from, to, number, message });
             }
@@ -303,7 +303,7 @@ where
                 message_events: Vec::new(),
                 client_events: VecDeque::new(),
                 events: 0,
-                under_way: 0,
+                in_flight: 0,
                 armed: 0,
                 syncing: 0,
                 planned: 0,
@@ -404,15 +404,15 @@ where
     }
 
     /// Number of messages in flight.
-    pub fn under_way(&self) -> usize {
-        self.environment.under_way
+    pub fn in_flight(&self) -> usize {
+        self.environment.in_flight
     }
 
     /// Returns whether no message is in flight, no timer is set, no disk is busy, and no command or
     /// alarm is scheduled.
     pub fn is_quiet(&self) -> bool {
-        let Environment { under_way, armed, syncing, planned, .. } = self.environment;
-        under_way == 0 && armed == 0 && syncing == 0 && planned == 0
+        let Environment { in_flight, armed, syncing, planned, .. } = self.environment;
+        in_flight == 0 && armed == 0 && syncing == 0 && planned == 0
     }
 
     /// Returns whether any command or alarm is scheduled.
@@ -423,8 +423,8 @@ where
     /// Returns whether only timers can cause further events: no fault, message, disk event, command
     /// or alarm is pending, except those that wait in a paused node or for a full disk.
     pub fn has_only_timers_left(&self) -> bool {
-        let Environment { under_way, syncing, planned, stalled, pending_faults, .. } = self.environment;
-        pending_faults == 0 && under_way + syncing + planned == stalled
+        let Environment { in_flight, syncing, planned, stalled, pending_faults, .. } = self.environment;
+        pending_faults == 0 && in_flight + syncing + planned == stalled
     }
 
     /// Returns whether a node is up. A paused node is up.

@@ -13,7 +13,7 @@ fn messages_in_flight_are_counted_until_they_arrive() {
     let mut world = scenario.world(());
     let mut counts = Vec::new();
     while world.advance() {
-        counts.push(world.under_way());
+        counts.push(world.in_flight());
     }
     // The first command, the message to itself, the second command, then three arrivals.
     assert_eq!(counts, [3, 2, 3, 2, 1, 0]);
@@ -24,10 +24,10 @@ fn messages_in_flight_are_counted_until_they_arrive() {
 fn copies_count_and_losses_do_not() {
     let mut world = Scenario::new(2).duplicate("1").command("0ms", 1, [send(2)]).world(());
     world.advance();
-    assert_eq!(world.under_way(), 2);
+    assert_eq!(world.in_flight(), 2);
     let mut world = Scenario::new(2).loss("1").command("0ms", 1, [send(2)]).world(());
     world.advance();
-    assert_eq!(world.under_way(), 0);
+    assert_eq!(world.in_flight(), 0);
     assert_eq!(world.events(), 3);
 }
 
@@ -144,7 +144,7 @@ fn extreme_times_do_not_overflow() {
                 .command(far, node as u32, [send(1)]);
         }
         let world = scenario.run_to_end(());
-        assert_eq!(world.under_way(), 0, "seed {seed}");
+        assert_eq!(world.in_flight(), 0, "seed {seed}");
         assert!(world.is_quiet(), "seed {seed}");
     }
 }
@@ -159,7 +159,7 @@ fn every_message_is_accounted_for() {
             scenario = scenario.fault(&format!("resume {node} at 100s"));
         }
         let world = scenario.run_to_end(MessageAccounts::default());
-        assert_eq!(world.under_way(), 0, "seed {seed}");
+        assert_eq!(world.in_flight(), 0, "seed {seed}");
         assert!(world.is_quiet(), "seed {seed}");
         let open: Vec<_> = world.observer().0.iter().filter(|(_, (copies, ends))| copies != ends).collect();
         assert!(open.is_empty(), "seed {seed}: unknown fate of {open:?}");

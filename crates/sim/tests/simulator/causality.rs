@@ -275,7 +275,7 @@ fn messages_in_flight_are_kept() {
     let mut world = scenario.world(Causality::new(2));
     world.advance();
     assert_eq!(world.observer().pending(), 2);
-    while world.under_way() > 0 {
+    while world.in_flight() > 0 {
         assert!(world.observer().pending() > 0 && world.time() <= at("5ms"));
         world.advance();
     }

@@ -3,7 +3,7 @@
 use crate::common::{FOLDER, SMALL, TestLog, Workload, contents, create, folder, losses, open, owner};
 use quorate_core::Incarnation;
 use quorate_store::faults::{Fault, FaultyFiles, Loss};
-use quorate_store::{FileSystem, Origin, StoreError, reseed_in};
+use quorate_store::{FileSystem, Origin, StoreError, replace_lost_in};
 use std::path::Path;
 
 /// A disk on which a workload has run.
@@ -23,7 +23,7 @@ fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
     let (files, _) = completed();
     let segment = files.paths().into_iter().find(|path| path.to_string_lossy().contains("log-")).unwrap();
     let old = files.read(&segment).unwrap();
-    let aside = reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+    let aside = replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     assert_eq!(aside, Path::new(FOLDER).join("set-aside-1"));
     assert_eq!(files.read(&aside.join(segment.file_name().unwrap())).unwrap(), old);
     let (mut store, found, _) = open(&files, SMALL).unwrap();
@@ -32,7 +32,7 @@ fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
     drop(store);
     assert_eq!(contents(&files).unwrap().vote, 3);
     assert_eq!(
-        reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap(),
+        replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap(),
         folder().join("set-aside-2")
     );
     assert_eq!(contents(&files).unwrap(), wiped());
@@ -42,7 +42,7 @@ fn a_reseeded_node_knows_that_it_lost_its_log_and_the_old_one_is_set_aside() {
 fn an_open_folder_is_not_reseeded() {
     let (files, workload) = completed();
     let (store, ..) = open(&files, SMALL).unwrap();
-    let refused = reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
+    let refused = replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
     assert!(matches!(refused, StoreError::Locked { .. }), "{refused}");
     drop(store);
     assert_eq!(&contents(&files).unwrap(), workload.end());
@@ -56,7 +56,7 @@ fn damage_is_refused_until_the_node_is_reseeded_even_if_its_identity_is_damaged_
         assert!(files.flip(&path, 50, 0xFF));
     }
     assert!(matches!(contents(&files).unwrap_err(), StoreError::BadIdentity { .. }));
-    reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+    replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     assert_eq!(contents(&files).unwrap(), wiped());
 }
 
@@ -68,21 +68,21 @@ fn reseeding_survives_a_crash_at_every_operation() {
     let begun = before.operations();
     let all = {
         let files = before.duplicate();
-        reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+        replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
         files.operations() - begun
     };
     for operation in 1..=all {
         for loss in losses(operation, 4) {
             let files = before.duplicate();
             files.fail_at(begun + operation, Fault::PowerLoss);
-            reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
+            replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
             files.power_on(loss);
             match contents(&files) {
                 Ok(found) => assert!(&found == workload.end() || found == wiped(), "{operation} {loss:?}"),
                 Err(StoreError::NoLog { .. }) => {}
                 Err(error) => panic!("{operation} {loss:?}: {error}"),
             }
-            reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+            replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
             files.power_on(Loss::Everything);
             assert_eq!(contents(&files).unwrap(), wiped(), "{operation} {loss:?}");
         }
@@ -102,7 +102,7 @@ fn a_log_whose_identity_was_removed_is_not_overwritten() {
     assert_eq!(&contents(&files).unwrap(), workload.end());
     // Without a copy of the text, the node is re-seeded.
     files.remove(&identity).unwrap();
-    reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+    replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     assert_eq!(contents(&files).unwrap(), wiped());
 }
 
@@ -152,7 +152,7 @@ fn no_two_starts_have_the_same_incarnation() {
     files.limit(files.used());
     start(&files);
     files.heal();
-    reseed_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
+    replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
     start(&files);
     assert!(last.is_some_and(|last| last.0 > 100), "{last:?}");
 }

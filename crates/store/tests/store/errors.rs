@@ -4,8 +4,8 @@ use crate::common::{SMALL, TestLog, owner, put};
 use expect_test::{Expect, expect};
 use quorate_core::{Incarnation, NodeId};
 use quorate_store::{
-    ClusterId, FileSystem, Files, Identity, Origin, Owner, Settings, Store, StoreError, create_in, found_cluster, join,
-    reseed,
+    ClusterId, FileSystem, Files, Identity, Origin, Owner, Settings, Store, StoreError, create_founder, create_in,
+    create_joiner, replace_lost,
 };
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -22,7 +22,7 @@ impl ErrorTest {
     fn new() -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let folder = temporary.path().join("data");
-        found_cluster::<TestLog>(&folder, owner()).unwrap();
+        create_founder::<TestLog>(&folder, owner()).unwrap();
         let (mut store, ..) = Store::<TestLog>::open(&folder, owner(), SMALL).unwrap();
         for number in 0..3 {
             store.append(&[put(number, vec![number as u8; 30])]).unwrap();
@@ -97,7 +97,7 @@ fn the_identity_is_human_readable() {
 fn a_folder_cannot_be_opened_twice() {
     let test = ErrorTest::new();
     let first = test.open_as(owner()).unwrap();
-    for refused in [test.open_as(owner()).map(|_| ()), reseed::<TestLog>(&test.folder, owner()).map(|_| ())] {
+    for refused in [test.open_as(owner()).map(|_| ()), replace_lost::<TestLog>(&test.folder, owner()).map(|_| ())] {
         test.message(refused).are(expect![[r#"
             SOME/data is in use by a running node. Stop that node first; two writers would destroy the
             log.
@@ -116,7 +116,7 @@ fn another_node_is_refused() {
         is node 5 of cluster 00000000000000000000000000c0ffee. No data was changed; start the node
         with its own data folder.
     "#]]);
-    let error = reseed::<TestLog>(&test.folder, other).unwrap_err();
+    let error = replace_lost::<TestLog>(&test.folder, other).unwrap_err();
     assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
 }
 
@@ -136,7 +136,7 @@ fn a_log_of_another_node_is_refused() {
     let (test, other) = (ErrorTest::new(), ErrorTest::new());
     fs::remove_dir_all(&other.folder).unwrap();
     let stranger = Owner { node: NodeId::from_index(0), ..owner() };
-    join::<TestLog>(&other.folder, stranger).unwrap();
+    create_joiner::<TestLog>(&other.folder, stranger).unwrap();
     fs::copy(other.log(), test.log()).unwrap();
     test.refuses(expect![[r#"
         SOME/data/log-00000001 belongs to node 1 of cluster 00000000000000000000000000c0ffee, but
@@ -160,7 +160,7 @@ fn newer_formats_are_refused() {
         SOME/data/identity has format 17; this version reads formats up to 1. No data was changed;
         start a version of Quorate that reads format 17.
     "#]]);
-    let error = reseed::<TestLog>(&test.folder, owner()).unwrap_err();
+    let error = replace_lost::<TestLog>(&test.folder, owner()).unwrap_err();
     assert!(matches!(error, StoreError::Newer { found: 17, .. }), "{error}");
 }
 
@@ -220,7 +220,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
     let test = ErrorTest::new();
     fs::remove_dir_all(&test.folder).unwrap();
     fs::write(&test.folder, b"notes").unwrap();
-    for refused in [test.open_as(owner()).map(|_| ()), found_cluster::<TestLog>(&test.folder, owner())] {
+    for refused in [test.open_as(owner()).map(|_| ()), create_founder::<TestLog>(&test.folder, owner())] {
         test.message(refused).are(expect![[r#"
             SOME/data must be a folder, but it is a file. Correct the path.
         "#]]);
@@ -230,7 +230,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
 #[test]
 fn a_folder_is_created_once() {
     let test = ErrorTest::new();
-    for created in [found_cluster::<TestLog>(&test.folder, owner()), join::<TestLog>(&test.folder, owner())] {
+    for created in [create_founder::<TestLog>(&test.folder, owner()), create_joiner::<TestLog>(&test.folder, owner())] {
         test.message(created).are(expect![[r#"
             SOME/data is already a data folder. It was not changed; open it, or choose another folder.
         "#]]);
@@ -393,11 +393,11 @@ impl quorate_core::Durable for Later {
 fn newer_contents_are_refused_and_older_ones_read() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("later");
-    found_cluster::<Later>(&folder, owner()).unwrap();
+    create_founder::<Later>(&folder, owner()).unwrap();
     let error = Store::<TestLog>::open(&folder, owner(), Settings::default()).err().unwrap();
     assert!(matches!(error, StoreError::NewerContents { found: 5, known: 1, .. }), "{error}");
     assert!(error.to_string().contains("contents of version 5"), "{error}");
     let folder = temporary.path().join("earlier");
-    found_cluster::<TestLog>(&folder, owner()).unwrap();
+    create_founder::<TestLog>(&folder, owner()).unwrap();
     assert!(Store::<Later>::open(&folder, owner(), Settings::default()).is_ok());
 }

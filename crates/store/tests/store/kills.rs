@@ -1,7 +1,7 @@
 //! Real processes on a real disk, killed at any time: every write that they acknowledged is there.
 
 use crate::common::{Rng, TestLog, owner, put};
-use quorate_store::{Settings, Store, StoreError, found_cluster};
+use quorate_store::{Settings, Store, StoreError, create_founder};
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -72,7 +72,7 @@ fn saved(line: &str) -> Option<u64> {
 fn survives_kills(kills: u64) {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("data");
-    found_cluster::<TestLog>(&folder, owner()).unwrap();
+    create_founder::<TestLog>(&folder, owner()).unwrap();
     let mut rng = Rng::new(41);
     let mut before = 0;
     for kill in 0..kills {

@@ -6,7 +6,8 @@ use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Counted, Disk, StartState};
 use quorate_erased::{AnyCodec, AnyDurable};
 use quorate_store::{
-    ClusterId, DiskWriter, Origin, Owner, Report, RetryDelays, Settings, Store, StoreError, found_cluster, join, reseed,
+    ClusterId, DiskWriter, Origin, Owner, Report, RetryDelays, Settings, Store, StoreError, create_founder,
+    create_joiner, replace_lost,
 };
 use std::path::Path;
 
@@ -53,12 +54,12 @@ pub(super) fn open(
     let owner = Owner { cluster, node };
     match action {
         FolderAction::UseExisting => {}
-        FolderAction::CreateNew => found_cluster::<CountedState>(folder, owner)?,
-        FolderAction::ReplaceLost => match reseed::<CountedState>(folder, owner) {
+        FolderAction::CreateNew => create_founder::<CountedState>(folder, owner)?,
+        FolderAction::ReplaceLost => match replace_lost::<CountedState>(folder, owner) {
             Ok(old_log) => {
                 tracing::info!("Moved the previous content of the data folder to {}.", display_path(&old_log))
             }
-            Err(StoreError::NotFound { .. }) => join::<CountedState>(folder, owner)?,
+            Err(StoreError::NotFound { .. }) => create_joiner::<CountedState>(folder, owner)?,
             Err(error) => return Err(error.into()),
         },
     }

@@ -1,6 +1,6 @@
 //! Tests of the rules of mutual exclusion by election, and random schedules.
 
-use super::{FACTS, MutexByElection, Poll};
+use super::{FACTS, MutexByElection, RoundElection};
 use crate::bounds::Bounds;
 use crate::election::{ChangRoberts, HirschbergSinclair};
 use crate::mutex::prelude::*;
@@ -10,7 +10,7 @@ use crate::mutex::{COMMANDS, Links};
 use expect_test::expect;
 use proptest::prelude::{prop_assert, proptest};
 
-fn make<E: Poll>(me: NodeId, group: Group) -> MutexByElection<E> {
+fn make<E: RoundElection>(me: NodeId, group: Group) -> MutexByElection<E> {
     MutexByElection::new(me, group, Bounds { message: Duration::from_millis(1), processing: Duration::ZERO })
 }
 
@@ -152,7 +152,7 @@ proptest! {
     #[test]
     fn every_schedule_is_safe_and_live_over_chang_and_roberts(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
         let nodes = schedule.run(make::<ChangRoberts>, &FACTS).map_err(test_error)?;
-        prop_assert!(nodes.iter().all(|node| node.poll.is_none()), "a round is left over: {nodes:#?}");
+        prop_assert!(nodes.iter().all(|node| node.election.is_none()), "a round is left over: {nodes:#?}");
     }
 
     /// The adapter does not depend on the election inside.

@@ -33,7 +33,7 @@ pub(super) struct InFlight {
 
 struct Inbox {
     /// Messages in flight to this node, with their send times.
-    under_way: BTreeMap<LiveMessageId, Time>,
+    in_flight: BTreeMap<LiveMessageId, Time>,
     /// For each incarnation of this node, the range of message numbers that it receives from each
     /// incarnation of a sender. Links skip none within a range.
     receives: Vec<BTreeMap<(NodeId, Incarnation), RangeInclusive<u64>>>,
@@ -61,7 +61,7 @@ impl InFlight {
             plan.received.iter().map(|(sender, received)| (*sender, numbers(received))).collect()
         };
         let inbox = |incarnations: &[IncarnationPlan]| Inbox {
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             receives: incarnations.iter().map(receives).collect(),
             started: 0,
             is_up: false,
@@ -83,13 +83,13 @@ impl InFlight {
         if inbox.is_lost(message) {
             return SendOutcome::Lost;
         }
-        inbox.under_way.insert(message, time);
+        inbox.in_flight.insert(message, time);
         SendOutcome::InFlight
     }
 
     /// Returns the send time of a message in flight to the node `at`.
     pub(super) fn sent_at(&self, message: LiveMessageId, at: NodeId) -> Option<Time> {
-        self.inboxes.get(at.index())?.under_way.get(&message).copied()
+        self.inboxes.get(at.index())?.in_flight.get(&message).copied()
     }
 
     /// Returns whether a message was sent, regardless of its fate.
@@ -105,16 +105,16 @@ impl InFlight {
         let sender = (message.sender, message.incarnation);
         let Some(received) = current.and_then(|senders| senders.get(&sender)) else { return Vec::new() };
         let first = LiveMessageId { number: message.number.min(*received.start()), ..message };
-        let skipped: Vec<_> = inbox.under_way.range(first..message).map(|(message, _)| *message).collect();
+        let skipped: Vec<_> = inbox.in_flight.range(first..message).map(|(message, _)| *message).collect();
         for message in &skipped {
-            inbox.under_way.remove(message);
+            inbox.in_flight.remove(message);
         }
         skipped
     }
 
     /// Removes a message that arrives. Returns whether it was in flight.
     pub(super) fn arrive(&mut self, message: LiveMessageId, at: NodeId) -> bool {
-        self.inboxes.get_mut(at.index()).is_some_and(|inbox| inbox.under_way.remove(&message).is_some())
+        self.inboxes.get_mut(at.index()).is_some_and(|inbox| inbox.in_flight.remove(&message).is_some())
     }
 
     /// Records that a node goes down, and returns the messages that are lost with it. A later
@@ -122,15 +122,15 @@ impl InFlight {
     pub(super) fn go_down(&mut self, node: NodeId) -> Vec<LiveMessageId> {
         let Some(inbox) = self.inboxes.get_mut(node.index()) else { return Vec::new() };
         inbox.is_up = false;
-        let lost: Vec<_> = inbox.under_way.keys().copied().filter(|message| inbox.is_lost(*message)).collect();
+        let lost: Vec<_> = inbox.in_flight.keys().copied().filter(|message| inbox.is_lost(*message)).collect();
         for message in &lost {
-            inbox.under_way.remove(message);
+            inbox.in_flight.remove(message);
         }
         lost
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.inboxes.iter().map(|inbox| inbox.under_way.len() as u64).sum()
+        self.inboxes.iter().map(|inbox| inbox.in_flight.len() as u64).sum()
     }
 }
 

@@ -33,7 +33,7 @@ impl Measures {
 
     /// Also measures the super-peers of an overlay.
     #[must_use]
-    pub fn among(self, overlay: Overlay) -> Self {
+    pub fn with_overlay(self, overlay: Overlay) -> Self {
         Self { super_peers: Some(SuperPeerMeasures::new(overlay)), ..self }
     }
 

@@ -7,7 +7,7 @@
 
 use super::history::{self, ClientEvent, History, MAX_EVENTS, MAX_MESSAGES};
 use super::judges;
-use crate::multicast::run::{Promises, Property as Promised};
+use crate::multicast::run::{Property as Promised, PropertySet};
 use quorate_check::{CheckError, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
 use quorate_core::multicast::{Board, Command, Event, MessageId, Payload, State};
 use quorate_core::{Epoch, Group, NodeId, View};
@@ -17,13 +17,13 @@ use quorate_core::{Epoch, Group, NodeId, View};
 pub struct Senders {
     senders: Group,
     messages: u8,
-    promises: Promises,
+    promises: PropertySet,
 }
 
 impl Senders {
     /// These senders have `messages` messages together; the first senders have one more if the
     /// division leaves a remainder. The members keep a [`Board`] together.
-    pub fn new(senders: Group, messages: u8, promises: Promises) -> Result<Self, CheckError> {
+    pub fn new(senders: Group, messages: u8, promises: PropertySet) -> Result<Self, CheckError> {
         let all = usize::from(messages);
         let most_of_one = all.div_ceil(senders.len().max(1));
         if all > MAX_MESSAGES || all + most_of_one > MAX_EVENTS {
@@ -195,7 +195,7 @@ impl Clients for Senders {
             Promised::ViewSynchrony => Judged::ByState(judges::view_synchrony),
             Promised::Delivered => Judged::ByFairRuns,
         };
-        let promised = Promised::ALL.into_iter().filter(|promised| self.promises.has(*promised));
+        let promised = Promised::ALL.into_iter().filter(|promised| self.promises.contains(*promised));
         promised.map(|promised| Property { name: promised.name(), judged: judged(promised) }).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::message::Key;
 use super::numbers::Numbers;
-use super::promises::{Promises, Property};
+use super::property_set::{Property, PropertySet};
 use super::view_record::{MemberState, ViewRecord};
 use super::violations::{Position, Violations};
 use quorate_core::multicast::{GroupId, MessageId, Payload};
@@ -29,7 +29,7 @@ impl Default for Node {
 #[derive(Clone, Debug)]
 pub(super) struct GroupState {
     group: GroupId,
-    watched: Promises,
+    judged: PropertySet,
     has_views: bool,
     /// The views in which some node may still deliver messages.
     views: BTreeMap<Epoch, (ViewRecord, Option<ViewStart>)>,
@@ -60,12 +60,12 @@ struct ViewStart {
 
 impl GroupState {
     /// A group without history. `members` are its members if not all nodes are.
-    pub(super) fn new(group: GroupId, watched: Promises, nodes: &[Node], members: Option<&Group>) -> Self {
+    pub(super) fn new(group: GroupId, judged: PropertySet, nodes: &[Node], members: Option<&Group>) -> Self {
         let positions = vec![NodePosition::default(); nodes.len()];
-        let has_views = watched.views;
+        let has_views = judged.views;
         let mut group_state = Self {
             group,
-            watched,
+            judged,
             has_views,
             views: BTreeMap::new(),
             positions,
@@ -82,17 +82,17 @@ impl GroupState {
                 position.view = is_in.then_some(View::FIRST);
             }
             let states = is_in.iter().map(|is_in| if *is_in { MemberState::In } else { MemberState::Gone }).collect();
-            group_state.views.insert(View::FIRST, (ViewRecord::new(group, View::FIRST, watched, states), None));
+            group_state.views.insert(View::FIRST, (ViewRecord::new(group, View::FIRST, judged, states), None));
         }
         group_state
     }
 
-    pub(super) fn held(&self) -> usize {
-        self.views.values().map(|(record, _)| record.held()).sum()
+    pub(super) fn remembered_messages(&self) -> usize {
+        self.views.values().map(|(record, _)| record.remembered_messages()).sum()
     }
 
-    pub(super) fn causes(&self) -> usize {
-        self.views.values().map(|(record, _)| record.causes()).sum()
+    pub(super) fn remembered_causes(&self) -> usize {
+        self.views.values().map(|(record, _)| record.remembered_causes()).sum()
     }
 
     /// Whether messages of two senders were in flight at once in an open view.
@@ -126,7 +126,7 @@ impl GroupState {
     /// Records a send. The error says what is wrong with the message id.
     pub(super) fn record_send(
         &mut self,
-        now: Position,
+        at: Position,
         node: NodeId,
         id: MessageId,
         payload: Option<Payload>,
@@ -141,31 +141,31 @@ impl GroupState {
             return Err("but is not in that view");
         }
         let record = self.views.get_mut(&id.view).ok_or("but is not in that view")?;
-        if record.0.record_send(now, Key::of(id), payload) { Ok(()) } else { Err("but the id is already used") }
+        if record.0.record_send(at, Key::of(id), payload) { Ok(()) } else { Err("but the id is already used") }
     }
 
     pub(super) fn record_delivery(
         &mut self,
-        now: Position,
+        at: Position,
         node: NodeId,
         (key, view): (Key, Epoch),
         payload: &Payload,
         violations: &mut Violations,
     ) {
         let id = key.named(self.group, view);
-        let mine = self.view_of(node);
-        if self.has_views && mine != Some(view) {
-            violations.record(Property::ViewSynchrony, now, now.time, || match mine {
-                Some(mine) => format!("node {node} delivers {id} in view {mine}, but it was sent in view {view}"),
+        let current = self.view_of(node);
+        if self.has_views && current != Some(view) {
+            violations.record(Property::ViewSynchrony, at, at.time, || match current {
+                Some(current) => format!("node {node} delivers {id} in view {current}, but it was sent in view {view}"),
                 None => format!("node {node} delivers {id}, but is in no view"),
             });
             return;
         }
         match self.views.get_mut(&view) {
-            Some((record, _)) if record.was_sent(key) => record.record_delivery(now, node, key, payload, violations),
+            Some((record, _)) if record.was_sent(key) => record.record_delivery(at, node, key, payload, violations),
             Some(_) | None => {
                 let text = || format!("node {node} delivers {id}, which node {} has not sent", key.sender);
-                violations.record(Property::Integrity, now, now.time, text);
+                violations.record(Property::Integrity, at, at.time, text);
             }
         }
     }
@@ -174,7 +174,7 @@ impl GroupState {
     /// which messages of two senders were in flight at once.
     pub(super) fn begin_view(
         &mut self,
-        now: Position,
+        at: Position,
         node: NodeId,
         (view, state): (&View, u64),
         nodes: &[Node],
@@ -184,7 +184,7 @@ impl GroupState {
         if !self.has_views && !self.switch_to_views() {
             return false;
         }
-        let mut wrong = |text: String| violations.record(Property::ViewSynchrony, now, now.time, || text);
+        let mut wrong = |text: String| violations.record(Property::ViewSynchrony, at, at.time, || text);
         if stay.is_none() {
             wrong(format!("node {node} begins view {epoch}, but is not a member"));
         }
@@ -202,21 +202,21 @@ impl GroupState {
             match record.state(node) {
                 MemberState::In if stay.is_some_and(|stay| stay.since <= *earlier) => {
                     record.set_state(node, MemberState::MovedTo(epoch));
-                    record.check_transition(now, node, epoch, violations);
+                    record.check_transition(at, node, epoch, violations);
                 }
                 MemberState::In | MemberState::Awaited => record.set_state(node, MemberState::Gone),
                 MemberState::Gone | MemberState::MovedTo(_) | MemberState::Left | MemberState::Ended => {}
             }
         }
-        self.open_view(now, node, (view, state), nodes, violations);
+        self.open_view(at, node, (view, state), nodes, violations);
         if let Some(position) = self.positions.get_mut(node.index()) {
             *position = NodePosition { view: Some(epoch), latest: Some(epoch) };
         }
         if self.latest.as_ref().is_none_or(|latest| latest.epoch() < epoch) {
             self.latest = Some(view.clone());
-            self.since = now.time;
+            self.since = at.time;
         }
-        self.close_views(now, violations)
+        self.close_views(at, violations)
     }
 
     /// Switches to views if nothing has happened in the group yet. A group with views starts with
@@ -233,14 +233,14 @@ impl GroupState {
     /// Records the start of a view at a node, and checks that all nodes agree on the view.
     fn open_view(
         &mut self,
-        now: Position,
+        at: Position,
         node: NodeId,
         (view, state): (&View, u64),
         nodes: &[Node],
         violations: &mut Violations,
     ) {
         let (epoch, members) = (view.epoch(), view.members());
-        let (group, watched, positions) = (self.group, self.watched, &self.positions);
+        let (group, judged, positions) = (self.group, self.judged, &self.positions);
         let (record, begun) = self.views.entry(epoch).or_insert_with(|| {
             let state = |(index, (state, position)): (usize, (&Node, &NodePosition))| {
                 let stay = view.stay(NodeId::from_index(index));
@@ -249,7 +249,7 @@ impl GroupState {
                 if will_begin && is_named { MemberState::Awaited } else { MemberState::Gone }
             };
             let states = nodes.iter().zip(positions).enumerate().map(state).collect();
-            (ViewRecord::new(group, epoch, watched, states), None)
+            (ViewRecord::new(group, epoch, judged, states), None)
         });
         record.set_state(node, MemberState::In);
         let Some(ViewStart { by, members: theirs, state: known }) = begun else {
@@ -258,51 +258,51 @@ impl GroupState {
         };
         if theirs != members {
             let text = || format!("view {epoch} has members {theirs} for node {by}, but {members} for node {node}");
-            violations.record(Property::ViewSynchrony, now, now.time, text);
+            violations.record(Property::ViewSynchrony, at, at.time, text);
         }
         if *known != state {
             let text = || format!("nodes {by} and {node} begin view {epoch} with different states");
-            violations.record(Property::ViewSynchrony, now, now.time, text);
+            violations.record(Property::ViewSynchrony, at, at.time, text);
         }
     }
 
     /// Ends the stay of a node. Later views may contain a new stay already.
     pub(super) fn leave_view(
         &mut self,
-        now: Position,
+        at: Position,
         node: NodeId,
-        how: MemberState,
+        member_state: MemberState,
         violations: &mut Violations,
     ) -> bool {
         let Some(position) = self.positions.get_mut(node.index()) else { return false };
         let Some(view) = position.view.take() else { return false };
         for (record, _) in self.views.range_mut(..=view).map(|(_, record)| record) {
-            record.end_stay(node, how);
+            record.end_stay(node, member_state);
         }
-        self.close_views(now, violations)
+        self.close_views(at, violations)
     }
 
     /// Records that a node stopped, in an orderly way or by a crash.
     pub(super) fn node_stopped(
         &mut self,
-        now: Position,
+        at: Position,
         node: NodeId,
-        in_order: bool,
+        is_orderly: bool,
         violations: &mut Violations,
     ) -> bool {
         if let Some(position) = self.positions.get_mut(node.index()) {
             position.view = None;
         }
-        let how = if in_order { MemberState::Ended } else { MemberState::Gone };
+        let member_state = if is_orderly { MemberState::Ended } else { MemberState::Gone };
         for (record, _) in self.views.values_mut() {
-            record.end_stay(node, how);
+            record.end_stay(node, member_state);
         }
-        self.close_views(now, violations)
+        self.close_views(at, violations)
     }
 
     /// Judges and forgets views that all members have left. Returns whether messages of two senders
     /// were in flight at once in one of them.
-    fn close_views(&mut self, now: Position, violations: &mut Violations) -> bool {
+    fn close_views(&mut self, at: Position, violations: &mut Violations) -> bool {
         if !self.has_views {
             return false;
         }
@@ -311,7 +311,7 @@ impl GroupState {
         let no_members: Group = std::iter::empty().collect();
         self.views.retain(|epoch, (record, _)| {
             if !record.is_open() {
-                record.judge(now, &no_members, violations);
+                record.judge(at, &no_members, violations);
                 contended |= record.contended;
                 closed.insert(epoch.0);
             }
@@ -322,18 +322,18 @@ impl GroupState {
 
     /// Judges the open views as if the run ended here. Members of the latest view have `grace` to
     /// begin it after the first one did.
-    pub(super) fn judge_end(&self, now: Position, grace: Duration, violations: &mut Violations) {
+    pub(super) fn judge_end(&self, at: Position, grace: Duration, violations: &mut Violations) {
         for (epoch, (record, _)) in &self.views {
             let current_members: Group =
                 record.current_members().filter(|node| self.still_contains(*node, *epoch)).collect();
-            record.judge(now, &current_members, violations);
+            record.judge(at, &current_members, violations);
         }
         let Some(latest) = self.latest.as_ref().map(View::epoch) else { return };
-        let is_due = now.time.since(self.since) >= grace;
+        let is_due = at.time.since(self.since) >= grace;
         if let Some((record, _)) = self.views.get(&latest).filter(|_| is_due) {
             for node in record.awaited_members() {
                 let text = || format!("node {node} is a member of view {latest}, but never begins it");
-                violations.record(Property::Delivered, now, now.time, text);
+                violations.record(Property::Delivered, at, at.time, text);
             }
         }
     }

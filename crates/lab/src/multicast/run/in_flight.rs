@@ -38,7 +38,7 @@ impl InFlight {
         Self { nodes, ..Self::default() }
     }
 
-    pub(super) fn among(&mut self, group: GroupId, members: &Group) {
+    pub(super) fn set_members(&mut self, group: GroupId, members: &Group) {
         self.members.insert((group, View::FIRST), members.iter().collect());
     }
 

@@ -53,8 +53,8 @@ impl Measures {
 
     /// Sets the members of a group without views. By default all nodes are in every group.
     #[must_use]
-    pub fn among(mut self, group: GroupId, members: &Group) -> Self {
-        self.in_flight.among(group, members);
+    pub fn with_members(mut self, group: GroupId, members: &Group) -> Self {
+        self.in_flight.set_members(group, members);
         self
     }
 
@@ -66,7 +66,7 @@ impl Measures {
         self.delivered
     }
 
-    pub fn under_way(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 

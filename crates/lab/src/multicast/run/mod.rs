@@ -9,13 +9,13 @@ mod message;
 mod numbers;
 mod order;
 mod pending_requests;
-mod promises;
 mod properties;
+mod property_set;
 mod view_record;
 mod violations;
 mod workload;
 
 pub use measures::{Measures, MulticastSummary, Receiver, ViewSummary};
-pub use promises::{Promises, Property};
 pub use properties::Properties;
+pub use property_set::{Property, PropertySet};
 pub use workload::{Demand, Pattern, Senders};

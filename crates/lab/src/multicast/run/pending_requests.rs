@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// that the payload of a message is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingRequests {
+    /// The payloads of the unanswered requests of each group, oldest first.
     groups: BTreeMap<GroupId, VecDeque<Payload>>,
     current: Current,
 }
@@ -23,7 +24,7 @@ enum Current {
 }
 
 impl PendingRequests {
-    pub(super) fn push(&mut self, command: &Command) {
+    pub(super) fn record_command(&mut self, command: &Command) {
         self.current = match command {
             Command::Send { group, payload } => {
                 self.groups.entry(*group).or_default().push_back(payload.clone());
@@ -33,25 +34,26 @@ impl PendingRequests {
         };
     }
 
-    pub(super) fn step(&mut self) {
+    pub(super) fn begin_step(&mut self) {
         self.current = Current::Nothing;
     }
 
-    /// `Sent` or `Wait`: the oldest request of the group is answered. Returns its payload.
-    pub(super) fn answered(&mut self, group: GroupId) -> Option<Payload> {
+    /// Removes the oldest request of a group, which a `Sent` or `Wait` event answers, and returns
+    /// its payload.
+    pub(super) fn answer_oldest(&mut self, group: GroupId) -> Option<Payload> {
         self.groups.get_mut(&group)?.pop_front()
     }
 
-    /// A refusal does not name its group. It answers the request of this step, else the oldest
-    /// pending request of any group.
-    pub(super) fn refused(&mut self) {
+    /// Removes the request that a refusal answers. A refusal does not name its group: it answers
+    /// the request of this step, else the oldest pending request of any group.
+    pub(super) fn record_refusal(&mut self) {
         let group = match self.current {
             Current::Leave => None,
             Current::Send(group) => Some(group),
-            Current::Nothing => self.groups.iter().find(|(_, asked)| !asked.is_empty()).map(|(group, _)| *group),
+            Current::Nothing => self.groups.iter().find(|(_, payloads)| !payloads.is_empty()).map(|(group, _)| *group),
         };
         if let Some(group) = group {
-            self.answered(group);
+            self.answer_oldest(group);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Judges the promises of ordered multicast over a run or a recording.
+//! Judges the properties of ordered multicast, promised or not, over a run or a recording.
 //!
 //! This code sees only commands and events, so that it works for every algorithm. Its memory use
 //! does not grow with the run: it forgets messages that every member of a view has delivered, and
@@ -7,20 +7,22 @@
 use super::group_state::{GroupState, Node};
 use super::message::Key;
 use super::pending_requests::PendingRequests;
-use super::promises::{Promises, Property};
+use super::property_set::{Property, PropertySet};
 use super::view_record::MemberState;
-use super::violations::{self, Violations};
+use super::violations::{Position, Violations};
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
 use quorate_core::{Duration, Group, Incarnation, NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
 use quorate_journal::property::Verdict;
 use std::collections::BTreeMap;
 
-/// Judges the promises of a multicast.
+/// Judges the properties that a multicast promises, and others on request.
 pub struct Properties {
-    promised: Promises,
-    watched: Promises,
+    promised: PropertySet,
+    /// The promised properties, and those that [`Properties::also_judging`] adds.
+    judged: PropertySet,
     nodes: Vec<Node>,
+    /// The unanswered send requests of each node.
     requests: Vec<PendingRequests>,
     groups: BTreeMap<GroupId, GroupState>,
     /// The members of a group without views, if not all nodes are.
@@ -28,17 +30,19 @@ pub struct Properties {
     /// Messages that their senders delivered in the current step before the `Sent` event.
     unconfirmed: Vec<MessageId>,
     violations: Violations,
+    /// Whether messages of two senders were in flight at once in a closed view.
     contended: bool,
     /// Time that members of a view have to begin it after the first one did.
     grace: Duration,
-    now: violations::Position,
+    /// The time and line of the latest moment.
+    position: Position,
 }
 
 impl Properties {
-    pub fn new(nodes: usize, promised: Promises) -> Self {
+    pub fn new(nodes: usize, promised: PropertySet) -> Self {
         Self {
             promised,
-            watched: promised,
+            judged: promised,
             nodes: vec![Node::default(); nodes],
             requests: vec![PendingRequests::default(); nodes],
             groups: BTreeMap::new(),
@@ -47,21 +51,24 @@ impl Properties {
             violations: Violations::new(promised, promised),
             contended: false,
             grace: Duration::ZERO,
-            now: violations::Position { time: Time::ZERO, line: 0 },
+            position: Position { time: Time::ZERO, line: 0 },
         }
     }
 
-    /// Also judges these properties, which are not promised: see [`Properties::verdict`] and
-    /// [`Properties::violations`].
+    /// Also judges these properties, even if they are not promised: see [`Properties::verdict`] and
+    /// [`Properties::violation_count`].
     #[must_use]
-    pub fn watching(self, requested: Promises) -> Self {
-        let judged: Vec<_> =
-            Property::ALL.into_iter().filter(|one| self.promised.has(*one) || requested.has(*one)).collect();
-        let watched = Promises { contention: self.promised.contention, ..Promises::of(&judged) };
-        Self { watched, violations: Violations::new(self.promised, watched), ..self }
+    pub fn also_judging(self, requested: PropertySet) -> Self {
+        let properties: Vec<_> = Property::ALL
+            .into_iter()
+            .filter(|property| self.promised.contains(*property) || requested.contains(*property))
+            .collect();
+        let judged = PropertySet { contention: self.promised.contention, ..PropertySet::from_slice(&properties) };
+        Self { judged, violations: Violations::new(self.promised, judged), ..self }
     }
 
-    /// Sets the time that members have to begin the last view.
+    /// Sets the time that members of a view have to begin it after the first one did. By default it
+    /// is zero.
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -70,24 +77,25 @@ impl Properties {
 
     /// Sets the members of a group without views. By default all nodes are in every group.
     #[must_use]
-    pub fn among(mut self, group: GroupId, members: Group) -> Self {
+    pub fn with_members(mut self, group: GroupId, members: Group) -> Self {
         self.members.insert(group, members);
         self
     }
 
     /// Number of remembered multicasts, which some node may still have to deliver.
-    pub fn held(&self) -> usize {
-        self.groups.values().map(GroupState::held).sum()
+    pub fn remembered_messages(&self) -> usize {
+        self.groups.values().map(GroupState::remembered_messages).sum()
     }
 
     /// Number of remembered causes of future messages.
-    pub fn causes(&self) -> usize {
-        self.groups.values().map(GroupState::causes).sum()
+    pub fn remembered_causes(&self) -> usize {
+        self.groups.values().map(GroupState::remembered_causes).sum()
     }
 
+    /// The verdicts on the promised properties, as if the run ended here.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let found = self.all_violations();
-        let promised = Property::ALL.into_iter().filter(|property| self.promised.has(*property));
+        let promised = Property::ALL.into_iter().filter(|property| self.promised.contains(*property));
         let mut verdicts: Vec<_> = promised.filter_map(|property| found.verdict(property)).collect();
         if self.promised.contention {
             let contended = self.contended || self.groups.values().any(GroupState::is_contended);
@@ -104,13 +112,13 @@ impl Properties {
     /// The verdicts on judged properties that are not promised, as if the run ended here.
     pub fn not_promised(&self) -> Vec<Verdict> {
         let found = self.all_violations();
-        let other = Property::ALL.into_iter().filter(|property| !self.promised.has(*property));
+        let other = Property::ALL.into_iter().filter(|property| !self.promised.contains(*property));
         other.filter_map(|property| found.verdict(property)).collect()
     }
 
     /// Number of violations of a judged property, as if the run ended here: deliveries for orders
     /// and integrity, pairs of nodes for the total order, messages for the rest.
-    pub fn violations(&self, property: Property) -> u64 {
+    pub fn violation_count(&self, property: Property) -> u64 {
         self.all_violations().count(property)
     }
 
@@ -119,14 +127,14 @@ impl Properties {
         let mut violations = self.violations.clone();
         self.judge_unconfirmed(&mut violations);
         for group_state in self.groups.values() {
-            group_state.judge_end(self.now, self.grace, &mut violations);
+            group_state.judge_end(self.position, self.grace, &mut violations);
         }
-        for (index, (node, asked)) in self.nodes.iter().zip(&self.requests).enumerate() {
+        for (index, (node, requests)) in self.nodes.iter().zip(&self.requests).enumerate() {
             let id = NodeId::from_index(index);
             for (group, _) in self.groups.iter().filter(|(_, group_state)| node.is_up && group_state.is_in_view(id)) {
-                if let Some(payload) = asked.oldest(*group) {
+                if let Some(payload) = requests.oldest(*group) {
                     let text = || format!("node {id} received a request to send {payload}, but never answers");
-                    violations.record(Property::Delivered, self.now, self.now.time, text);
+                    violations.record(Property::Delivered, self.position, self.position.time, text);
                 }
             }
         }
@@ -137,15 +145,23 @@ impl Properties {
     fn judge_unconfirmed(&self, violations: &mut Violations) {
         for id in &self.unconfirmed {
             let text = || format!("node {} delivers {id}, but does not report that it sent it", id.sender);
-            violations.record(Property::Integrity, self.now, self.now.time, text);
+            violations.record(Property::Integrity, self.position, self.position.time, text);
         }
     }
 
+    /// Returns the state of a group, and creates it on first use.
     fn group_state(&mut self, group: GroupId) -> &mut GroupState {
-        let (watched, nodes, members) = (self.watched, &self.nodes, &self.members);
-        self.groups.entry(group).or_insert_with(|| GroupState::new(group, watched, nodes, members.get(&group)))
+        self.borrow_parts(group).0
     }
 
+    /// Like [`Self::group_state`], but lends the nodes and the violations as well.
+    fn borrow_parts(&mut self, group: GroupId) -> (&mut GroupState, &[Node], &mut Violations) {
+        let Self { judged, nodes, groups, members, violations, .. } = self;
+        let create = || GroupState::new(group, *judged, nodes, members.get(&group));
+        (groups.entry(group).or_insert_with(create), nodes, violations)
+    }
+
+    /// Reports the unconfirmed deliveries of the previous step, and forgets them.
     fn begin_step(&mut self) {
         if !self.unconfirmed.is_empty() {
             let mut violations = self.violations.clone();
@@ -156,11 +172,11 @@ impl Properties {
     }
 
     fn record_sent_event(&mut self, node: NodeId, id: MessageId) {
-        let asked = self.requests.get_mut(node.index()).and_then(|asked| asked.answered(id.group));
-        let now = self.now;
-        let Some(asked) = asked else {
+        let requests = self.requests.get_mut(node.index());
+        let at = self.position;
+        let Some(requested) = requests.and_then(|requests| requests.answer_oldest(id.group)) else {
             let text = || format!("node {node} has sent {id} without a request");
-            self.violations.record(Property::Integrity, now, now.time, text);
+            self.violations.record(Property::Integrity, at, at.time, text);
             // The message counts as sent, so that its deliveries are no violations.
             self.record_send(node, id, None);
             return;
@@ -168,26 +184,26 @@ impl Properties {
         if let Some(index) = self.unconfirmed.iter().position(|early| *early == id) {
             self.unconfirmed.swap_remove(index);
             let delivered = self.group_state(id.group).payload(id).cloned();
-            if let Some(delivered) = delivered.filter(|delivered| *delivered != asked) {
-                let text = || format!("node {node} delivers {id} as {delivered}, but it was sent as {asked}");
-                self.violations.record(Property::Integrity, now, now.time, text);
+            if let Some(delivered) = delivered.filter(|delivered| *delivered != requested) {
+                let text = || format!("node {node} delivers {id} as {delivered}, but it was sent as {requested}");
+                self.violations.record(Property::Integrity, at, at.time, text);
             }
             return;
         }
-        self.record_send(node, id, Some(asked));
+        self.record_send(node, id, Some(requested));
     }
 
     fn record_send(&mut self, node: NodeId, id: MessageId, payload: Option<Payload>) {
-        let now = self.now;
-        if let Err(why) = self.group_state(id.group).record_send(now, node, id, payload) {
-            self.violations.record(Property::Integrity, now, now.time, || {
+        let at = self.position;
+        if let Err(why) = self.group_state(id.group).record_send(at, node, id, payload) {
+            self.violations.record(Property::Integrity, at, at.time, || {
                 format!("node {node} sends a message with id {id}, {why}")
             });
         }
     }
 
     fn record_delivery(&mut self, node: NodeId, id: MessageId, payload: &Payload) {
-        let now = self.now;
+        let at = self.position;
         if id.sender == node
             && !self.group_state(id.group).was_sent(id)
             && self.group_state(id.group).view_of(node) == Some(id.view)
@@ -195,42 +211,42 @@ impl Properties {
             self.record_send(node, id, Some(payload.clone()));
             self.unconfirmed.push(id);
         }
-        self.group_state(id.group);
-        let Some(group_state) = self.groups.get_mut(&id.group) else { return };
-        group_state.record_delivery(now, node, (Key::of(id), id.view), payload, &mut self.violations);
+        let (group_state, _, violations) = self.borrow_parts(id.group);
+        group_state.record_delivery(at, node, (Key::of(id), id.view), payload, violations);
     }
 
     fn record_event(&mut self, node: NodeId, event: &Event) {
-        let now = self.now;
+        let at = self.position;
         match event {
             Event::Sent { id } => self.record_sent_event(node, *id),
             Event::Wait { group, .. } => {
-                if let Some(asked) = self.requests.get_mut(node.index()) {
-                    asked.answered(*group);
+                if let Some(requests) = self.requests.get_mut(node.index()) {
+                    requests.answer_oldest(*group);
                 }
             }
             Event::Refused(_) => {
-                if let Some(asked) = self.requests.get_mut(node.index()) {
-                    asked.refused();
+                if let Some(requests) = self.requests.get_mut(node.index()) {
+                    requests.record_refusal();
                 }
             }
             Event::Ready { .. } => {}
             Event::Delivered { id, payload } => self.record_delivery(node, *id, payload),
             Event::View { group, view, state } => {
-                self.group_state(*group);
-                let Some(group_state) = self.groups.get_mut(group) else { return };
-                self.contended |= group_state.begin_view(now, node, (view, *state), &self.nodes, &mut self.violations);
+                let (group_state, nodes, violations) = self.borrow_parts(*group);
+                let contended = group_state.begin_view(at, node, (view, *state), nodes, violations);
+                self.contended |= contended;
             }
             Event::Out { group } | Event::Left { group } => {
-                let how = if let Event::Left { .. } = event { MemberState::Left } else { MemberState::Gone };
-                self.group_state(*group);
-                let Some(group_state) = self.groups.get_mut(group) else { return };
-                self.contended |= group_state.leave_view(now, node, how, &mut self.violations);
+                let member_state = if let Event::Left { .. } = event { MemberState::Left } else { MemberState::Gone };
+                let (group_state, _, violations) = self.borrow_parts(*group);
+                let contended = group_state.leave_view(at, node, member_state, violations);
+                self.contended |= contended;
             }
         }
     }
 
-    /// A node that starts again is another participant.
+    /// Records that a node started. A restarted node is a new participant, so its previous
+    /// incarnation has stopped.
     fn node_started(&mut self, node: NodeId, incarnation: Incarnation) {
         if self.nodes.get(node.index()).is_some_and(|state| state.is_up && state.has_booted) {
             self.node_stopped(node, false);
@@ -241,29 +257,29 @@ impl Properties {
     }
 
     /// Records that a node stopped: in an orderly way, or by a crash.
-    fn node_stopped(&mut self, node: NodeId, in_order: bool) {
+    fn node_stopped(&mut self, node: NodeId, is_orderly: bool) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         (state.is_up, state.has_died) = (false, true);
-        if let Some(asked) = self.requests.get_mut(node.index()) {
-            asked.clear();
+        if let Some(requests) = self.requests.get_mut(node.index()) {
+            requests.clear();
         }
         for group_state in self.groups.values_mut() {
-            self.contended |= group_state.node_stopped(self.now, node, in_order, &mut self.violations);
+            self.contended |= group_state.node_stopped(self.position, node, is_orderly, &mut self.violations);
         }
     }
 }
 
 impl Observer<Command, Event> for Properties {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        self.now.time = moment.time();
+        self.position.time = moment.time();
         match moment {
             Moment::Input { node, input, .. } => {
-                self.now.line += 1;
+                self.position.line += 1;
                 self.begin_step();
-                if let Some(asked) = self.requests.get_mut(node.index()) {
-                    asked.step();
+                if let Some(requests) = self.requests.get_mut(node.index()) {
+                    requests.begin_step();
                     if let ObservedInput::Command(command) = input {
-                        asked.push(command);
+                        requests.record_command(command);
                     }
                 }
                 if let ObservedInput::Start { incarnation, .. } = input {
@@ -271,7 +287,7 @@ impl Observer<Command, Event> for Properties {
                 }
             }
             Moment::World { event, .. } => {
-                self.now.line += 1;
+                self.position.line += 1;
                 self.begin_step();
                 if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = event {
                     self.node_stopped(*node, matches!(event, WorldEvent::Ended { .. }));

@@ -7,7 +7,7 @@
 use super::message::{Key, Message};
 use super::numbers::Numbers;
 use super::order::{Conflict, Order};
-use super::promises::{Promises, Property};
+use super::property_set::{Property, PropertySet};
 use super::violations::{Position, Violations};
 use quorate_core::multicast::{GroupId, Payload};
 use quorate_core::{Epoch, Group, NodeId};
@@ -56,7 +56,7 @@ struct Member {
 pub(super) struct ViewRecord {
     group: GroupId,
     view: Epoch,
-    watched: Promises,
+    judged: PropertySet,
     members: Vec<Member>,
     sent: Vec<Numbers>,
     messages: BTreeMap<Key, Message>,
@@ -65,17 +65,17 @@ pub(super) struct ViewRecord {
 }
 
 impl ViewRecord {
-    pub(super) fn new(group: GroupId, view: Epoch, watched: Promises, states: Vec<MemberState>) -> Self {
+    pub(super) fn new(group: GroupId, view: Epoch, judged: PropertySet, states: Vec<MemberState>) -> Self {
         let nodes = states.len();
         let member = |state| Member { state, delivered: Vec::new(), recent: Vec::new(), sent: None };
         Self {
             group,
             view,
-            watched,
+            judged,
             members: states.into_iter().map(member).collect(),
             sent: vec![Numbers::default(); nodes],
             messages: BTreeMap::new(),
-            order: Order::new(if watched.total { nodes } else { 0 }),
+            order: Order::new(if judged.total { nodes } else { 0 }),
             contended: false,
         }
     }
@@ -105,12 +105,12 @@ impl ViewRecord {
     }
 
     /// Number of remembered messages.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn remembered_messages(&self) -> usize {
         self.messages.len()
     }
 
     /// Number of remembered causes of future messages.
-    pub(super) fn causes(&self) -> usize {
+    pub(super) fn remembered_causes(&self) -> usize {
         self.members.iter().map(|member| member.recent.len()).sum()
     }
 
@@ -156,7 +156,7 @@ impl ViewRecord {
     }
 
     /// Records a send. Returns `false` if the message id is already used.
-    pub(super) fn record_send(&mut self, now: Position, key: Key, payload: Option<Payload>) -> bool {
+    pub(super) fn record_send(&mut self, at: Position, key: Key, payload: Option<Payload>) -> bool {
         if !put(&mut self.sent, key) {
             return false;
         }
@@ -164,12 +164,12 @@ impl ViewRecord {
         let Some(member) = self.members.get_mut(key.sender.index()) else { return false };
         let mut causes = std::mem::take(&mut member.recent);
         causes.extend(member.sent.replace(key.number).map(|number| Key { number, ..key }));
-        if !self.watched.causal {
+        if !self.judged.causal {
             causes.clear();
         }
         self.contended = self.contended || self.messages.keys().any(|other| other.sender != key.sender);
         if undelivered > 0 {
-            let sent = now.time;
+            let sent = at.time;
             let message =
                 Message { payload, sent, causes, undelivered, first: None, rank: None, deliveries: Vec::new() };
             self.messages.insert(key, message);
@@ -184,7 +184,7 @@ impl ViewRecord {
     /// Records a delivery, and checks integrity and order.
     pub(super) fn record_delivery(
         &mut self,
-        now: Position,
+        at: Position,
         node: NodeId,
         key: Key,
         payload: &Payload,
@@ -193,31 +193,31 @@ impl ViewRecord {
         let id = key.named(self.group, self.view);
         let Some(member) = self.members.get_mut(node.index()) else { return };
         let is_next = has_all_below(&member.delivered, key);
-        let since = self.messages.get(&key).map_or(now.time, |message| message.sent);
+        let since = self.messages.get(&key).map_or(at.time, |message| message.sent);
         if !put(&mut member.delivered, key) {
-            violations.record(Property::Integrity, now, since, || format!("node {node} delivers {id} twice"));
+            violations.record(Property::Integrity, at, since, || format!("node {node} delivers {id} twice"));
             return;
         }
         if let Some(sent) = self.messages.get(&key).and_then(|message| message.payload.as_ref())
             && sent != payload
         {
             let text = || format!("node {node} delivers {id} as {payload}, but it was sent as {sent}");
-            violations.record(Property::Integrity, now, since, text);
+            violations.record(Property::Integrity, at, since, text);
         }
         if member.state != MemberState::In {
             return;
         }
         if !is_next {
             let text = || format!("node {node} delivers {id} before an earlier message of node {}", key.sender);
-            violations.record(Property::Fifo, now, since, text);
+            violations.record(Property::Fifo, at, since, text);
         }
-        if self.watched.causal {
+        if self.judged.causal {
             let causes = self.messages.get(&key).map_or(&[][..], |message| &message.causes);
             if let Some(cause) = causes.iter().find(|cause| !has(&member.delivered, **cause)) {
                 let since = self.messages.get(cause).map_or(since, |cause| cause.sent);
                 let cause = cause.named(self.group, self.view);
                 let text = || format!("node {node} delivers {id} before {cause}, which happened before it");
-                violations.record(Property::Causal, now, since, text);
+                violations.record(Property::Causal, at, since, text);
             }
             member.recent.push(key);
             // A node that only receives would accumulate causes. Forgotten messages were delivered
@@ -226,13 +226,13 @@ impl ViewRecord {
                 member.recent.retain(|key| self.messages.contains_key(key));
             }
         }
-        self.finish_delivery(now, node, key, violations);
+        self.finish_delivery(at, node, key, violations);
     }
 
     /// Checks the total order, and forgets the message if all members have delivered it.
-    fn finish_delivery(&mut self, now: Position, node: NodeId, key: Key, violations: &mut Violations) {
-        if self.watched.total {
-            let found = self.order.record_delivery((now.time, now.line), node, key, &mut self.messages);
+    fn finish_delivery(&mut self, at: Position, node: NodeId, key: Key, violations: &mut Violations) {
+        if self.judged.total {
+            let found = self.order.record_delivery((at.time, at.line), node, key, &mut self.messages);
             // With uniform delivery, later crashes do not matter.
             let is_uniform = violations.is_uniform();
             for conflict in found.iter().filter(|_| is_uniform) {
@@ -260,7 +260,7 @@ impl ViewRecord {
 
     /// Records that a node begins a later view. All nodes with the same transition must have
     /// delivered the same messages.
-    pub(super) fn check_transition(&self, now: Position, node: NodeId, into: Epoch, violations: &mut Violations) {
+    pub(super) fn check_transition(&self, at: Position, node: NodeId, into: Epoch, violations: &mut Violations) {
         let is_companion = |state| state == MemberState::MovedTo(into);
         let Some(other) = self.members_that(is_companion).find(|other| *other != node) else { return };
         let has = |node: NodeId, key| self.members.get(node.index()).is_some_and(|member| has(&member.delivered, key));
@@ -270,7 +270,7 @@ impl ViewRecord {
         let (with, without) = if has(node, *key) { (node, other) } else { (other, node) };
         let id = key.named(self.group, self.view);
         let view = self.view;
-        violations.record(Property::ViewSynchrony, now, message.sent, || {
+        violations.record(Property::ViewSynchrony, at, message.sent, || {
             format!(
                 "nodes {with} and {without} move together from view {view} to view {into}, but only node {with} has \
                  delivered {id}"
@@ -280,7 +280,7 @@ impl ViewRecord {
 
     /// Judges final results: all members have left the view, or the run has ended and
     /// `current_members` are still in the view.
-    pub(super) fn judge(&self, now: Position, current_members: &Group, violations: &mut Violations) {
+    pub(super) fn judge(&self, at: Position, current_members: &Group, violations: &mut Violations) {
         let survives = |node: NodeId| match self.state(node) {
             MemberState::MovedTo(_) => true,
             MemberState::In => current_members.contains(node),
@@ -295,13 +295,13 @@ impl ViewRecord {
         let nodes = (0..self.members.len()).map(NodeId::from_index);
         let survivors: Vec<_> = nodes.filter(|node| survives(*node)).collect();
         for (key, message) in &self.messages {
-            self.judge_message(now, *key, message, &survivors, violations);
+            self.judge_message(at, *key, message, &survivors, violations);
         }
     }
 
     fn judge_message(
         &self,
-        now: Position,
+        at: Position,
         key: Key,
         message: &Message,
         survivors: &[NodeId],
@@ -310,7 +310,7 @@ impl ViewRecord {
         let has = |node: &NodeId| self.members.get(node.index()).is_some_and(|member| has(&member.delivered, key));
         let Some(lacks) = survivors.iter().find(|node| !has(node)) else { return };
         let (id, sender) = (key.named(self.group, self.view), key.sender);
-        let mut note = |property, text: &dyn Fn() -> String| violations.record(property, now, message.sent, text);
+        let mut note = |property, text: &dyn Fn() -> String| violations.record(property, at, message.sent, text);
         if let Some(other) = survivors.iter().find(|node| has(node)) {
             note(Property::Agreement, &|| format!("node {other} has delivered {id}, but node {lacks} never does"));
         }

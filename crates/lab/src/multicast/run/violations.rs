@@ -1,6 +1,6 @@
 //! The violations found so far.
 
-use super::promises::{Promises, Property};
+use super::property_set::{Property, PropertySet};
 use quorate_core::Time;
 use quorate_journal::property::{Verdict, Violation};
 
@@ -14,14 +14,14 @@ pub(super) struct Position {
 /// For each property, the first violation and the number of violations.
 #[derive(Clone, Debug)]
 pub(super) struct Violations {
-    promised: Promises,
-    watched: Promises,
+    promised: PropertySet,
+    judged: PropertySet,
     found: [(u64, Option<Violation>); Property::ALL.len()],
 }
 
 impl Violations {
-    pub(super) fn new(promised: Promises, watched: Promises) -> Self {
-        Self { promised, watched, found: Default::default() }
+    pub(super) fn new(promised: PropertySet, judged: PropertySet) -> Self {
+        Self { promised, judged, found: Default::default() }
     }
 
     /// Whether the algorithm promises uniform delivery: survivors deliver all that any node
@@ -31,15 +31,15 @@ impl Violations {
     }
 
     /// Records a violation of a judged property.
-    pub(super) fn record(&mut self, property: Property, now: Position, since: Time, text: impl FnOnce() -> String) {
-        if !self.watched.has(property) {
+    pub(super) fn record(&mut self, property: Property, at: Position, since: Time, text: impl FnOnce() -> String) {
+        if !self.judged.contains(property) {
             return;
         }
         let Some((count, first)) = self.found.get_mut(property as usize) else { return };
         *count += 1;
-        let is_earlier = first.as_ref().is_none_or(|first| now.time < first.time);
+        let is_earlier = first.as_ref().is_none_or(|first| at.time < first.time);
         if is_earlier {
-            *first = Some(Violation { time: now.time, line: now.line, since, text: text() });
+            *first = Some(Violation { time: at.time, line: at.line, since, text: text() });
         }
     }
 
@@ -48,7 +48,7 @@ impl Violations {
     }
 
     pub(super) fn verdict(&self, property: Property) -> Option<Verdict> {
-        if !self.watched.has(property) {
+        if !self.judged.contains(property) {
             return None;
         }
         let (_, first) = self.found.get(property as usize)?;

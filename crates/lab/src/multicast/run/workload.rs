@@ -106,7 +106,7 @@ impl Senders {
         }
         let mut in_flight = InFlight::new(nodes);
         for (group, members) in demand.groups.iter().filter(|_| !demand.views) {
-            in_flight.among(*group, members);
+            in_flight.set_members(*group, members);
         }
         let left = if senders == 0 { 0 } else { demand.messages };
         Self { demand, rng, left, clients, next_sender: 0, in_flight }

@@ -150,7 +150,7 @@ fn with_several_leaders_on_purpose_each_node_must_know_one() {
 #[test]
 fn moves_and_necessary_moves_are_counted() {
     let overlay = Overlay::new(6, 3, 1, 0);
-    let run = ScriptedRun(Measures::new(6).expecting(Expectation::OneForEach).among(overlay.clone()));
+    let run = ScriptedRun(Measures::new(6).expecting(Expectation::OneForEach).with_overlay(overlay.clone()));
     let everyone = Group::of_size(6);
     let first = overlay.super_peer(node(6), |_| false);
     let next = overlay.super_peer(node(6), |other| other == first);

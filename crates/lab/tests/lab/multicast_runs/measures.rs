@@ -18,7 +18,7 @@ fn a_delay_is_from_the_send_to_each_delivery() {
     let summary = summary(&measures);
     let delay = summary.delay.expect("it was delivered");
     assert_eq!((delay.mean, delay.max, delay.samples), (2.0, 3.0, 3));
-    assert_eq!((summary.sent, summary.delivered, measures.under_way()), (1, 3, 0));
+    assert_eq!((summary.sent, summary.delivered, measures.in_flight()), (1, 3, 0));
     let slowest: Vec<_> = summary.slowest.iter().map(|receiver| receiver.node.number()).collect();
     assert_eq!(slowest, [3, 2, 1]);
 }
@@ -65,11 +65,11 @@ fn a_retransmission_counts_for_each_receiver() {
 fn messages_that_no_node_can_deliver_are_forgotten() {
     let mut measures = Measures::new(3);
     observe_all(&mut measures, &actions("1#1 sent, 1#1 to 1 2"));
-    assert_eq!(measures.under_way(), 1);
+    assert_eq!(measures.in_flight(), 1);
     observe_all(&mut measures, &[Action::Crashes(node(3)), Action::Boots(node(3), Incarnation(1))]);
-    assert_eq!(measures.under_way(), 0);
+    assert_eq!(measures.in_flight(), 0);
     observe_all(&mut measures, &[Action::SendsAndDelivers(node(1), id(1, 2), "m"), delivers(2, 1, 2)]);
-    assert_eq!(measures.under_way(), 0);
+    assert_eq!(measures.in_flight(), 0);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn views_and_the_recovery_time_are_reported() {
     );
     let views = summary(&measures).views.expect("there are views");
     assert_eq!((views.epoch, views.begun, views.outs, views.left), (2, 2, 0, 0));
-    assert_eq!((views.recovery_ns, measures.under_way()), (Some(1_000_000), 0));
+    assert_eq!((views.recovery_ns, measures.in_flight()), (Some(1_000_000), 0));
 }
 
 #[test]

@@ -11,17 +11,17 @@ mod violations;
 use quorate_core::multicast::{Command, Event, GroupId, MessageId, Payload};
 use quorate_core::{Duration, Epoch, Incarnation, NodeId, Stay, Time, View};
 use quorate_journal::moment::{Moment, ObservedEffect, ObservedInput, Observer, WorldEvent};
-use quorate_lab::multicast::run::{Promises, Properties, Property};
+use quorate_lab::multicast::run::{Properties, Property, PropertySet};
 
 fn node(number: u32) -> NodeId {
     NodeId::new(number).expect("nodes are numbered from 1")
 }
 
 /// Every property except view synchrony.
-const WITHOUT_VIEWS: Promises = Promises { views: false, ..Promises::EVERYTHING };
+const WITHOUT_VIEWS: PropertySet = PropertySet { views: false, ..PropertySet::ALL };
 
 /// The same without uniformity: crashed nodes are exempt.
-const NON_UNIFORM: Promises = Promises { uniform: false, ..WITHOUT_VIEWS };
+const NON_UNIFORM: PropertySet = PropertySet { uniform: false, ..WITHOUT_VIEWS };
 
 #[derive(Clone, Debug, PartialEq)]
 enum Action {
@@ -137,7 +137,7 @@ fn actions(text: &str) -> Vec<Action> {
 }
 
 /// Returns the violated properties of a history of this many nodes, with their texts.
-fn violation_texts(nodes: usize, promises: Promises, actions: &[Action]) -> Vec<(Property, String)> {
+fn violation_texts(nodes: usize, promises: PropertySet, actions: &[Action]) -> Vec<(Property, String)> {
     let mut properties = Properties::new(nodes, promises);
     observe_all(&mut properties, actions);
     Property::ALL
@@ -146,6 +146,6 @@ fn violation_texts(nodes: usize, promises: Promises, actions: &[Action]) -> Vec<
         .collect()
 }
 
-fn violated(nodes: usize, promises: Promises, actions: &[Action]) -> Vec<Property> {
+fn violated(nodes: usize, promises: PropertySet, actions: &[Action]) -> Vec<Property> {
     violation_texts(nodes, promises, actions).into_iter().map(|(property, _)| property).collect()
 }

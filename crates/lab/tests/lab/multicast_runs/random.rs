@@ -2,7 +2,7 @@
 //! whole history.
 
 use super::reference::History;
-use super::{Action, Promises, Properties, Property, observe_all};
+use super::{Action, Properties, Property, PropertySet, observe_all};
 use quorate_core::multicast::{GroupId, MessageId};
 use quorate_core::{Epoch, Incarnation, NodeId, Stay, View};
 use quorate_journal::rng::{SeededRng, Stream};
@@ -260,12 +260,12 @@ fn incremental_verdicts_match_the_whole_history() {
     let mut sound = BTreeMap::<_, u64>::new();
     for seed in 0..SEEDS {
         let generator = HistoryGenerator::new(seed).write();
-        let promises = Promises { views: generator.has_views, uniform: seed % 2 == 0, ..Promises::EVERYTHING };
+        let promises = PropertySet { views: generator.has_views, uniform: seed % 2 == 0, ..PropertySet::ALL };
         let history = History::read(generator.node_states.len(), generator.has_views, &generator.actions);
-        let all = Promises { views: generator.has_views, ..Promises::EVERYTHING };
-        let mut properties = Properties::new(generator.node_states.len(), promises).watching(all);
+        let all = PropertySet { views: generator.has_views, ..PropertySet::ALL };
+        let mut properties = Properties::new(generator.node_states.len(), promises).also_judging(all);
         observe_all(&mut properties, &generator.actions);
-        for property in Property::ALL.into_iter().filter(|property| all.has(*property)) {
+        for property in Property::ALL.into_iter().filter(|property| all.contains(*property)) {
             let verdict = properties.verdict(property).expect("a verdict on every property");
             let holds = history.holds(property, promises);
             let actions = &generator.actions;

@@ -3,7 +3,7 @@
 use super::Action;
 use quorate_core::multicast::MessageId;
 use quorate_core::{Epoch, Incarnation, NodeId, View};
-use quorate_lab::multicast::run::{Promises, Property};
+use quorate_lab::multicast::run::{Property, PropertySet};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl History {
         })
     }
 
-    pub(super) fn holds(&self, property: Property, promises: Promises) -> bool {
+    pub(super) fn holds(&self, property: Property, promises: PropertySet) -> bool {
         match property {
             Property::Integrity => self.is_sound,
             Property::Agreement => self

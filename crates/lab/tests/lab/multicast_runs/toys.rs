@@ -9,7 +9,7 @@ use quorate_journal::metrics::Messages;
 use quorate_journal::settings::{Latency, TimedFault};
 use quorate_journal::workload::Ending;
 use quorate_lab::multicast::run::{
-    Demand, Measures, MulticastSummary, Pattern, Promises, Properties, Property, Senders,
+    Demand, Measures, MulticastSummary, Pattern, Properties, Property, PropertySet, Senders,
 };
 use quorate_sim::run::{Limits, run};
 use quorate_sim::{Setup, Wire, World};
@@ -62,8 +62,8 @@ impl Toy {
         if self.life > Incarnation::FIRST {
             return out.emit(Event::Refused(Refusal::NoWayBack));
         }
-        let under_way: BTreeSet<_> = self.unacknowledged.iter().map(|(number, _)| number).collect();
-        if under_way.len() >= self.window {
+        let in_flight: BTreeSet<_> = self.unacknowledged.iter().map(|(number, _)| number).collect();
+        if in_flight.len() >= self.window {
             self.waits = true;
             let slow = self.unacknowledged.iter().map(|(_, node)| *node).collect();
             return out.emit(Event::Wait { group: GroupId::ONLY, slow });
@@ -155,9 +155,9 @@ fn simulate(seed: u64, latency: &str, demand: Demand, faults: &[&str]) -> Outcom
     };
     let nothing = Latency::Fixed(Duration::ZERO);
     let setup = Setup { nodes: NODES, seed, wire, processing: nothing, sync: nothing };
-    let promises = Promises { agreement: false, contention: true, ..Promises::RELIABLE };
-    let all = Promises { views: false, ..Promises::EVERYTHING };
-    let properties = Properties::new(NODES, promises).watching(all);
+    let promises = PropertySet { agreement: false, contention: true, ..PropertySet::RELIABLE };
+    let all = PropertySet { views: false, ..PropertySet::ALL };
+    let properties = Properties::new(NODES, promises).also_judging(all);
     let observer = (Messages::new(NODES), (Measures::new(NODES), properties));
     let mut world = World::new(&setup, move |me| Toy::new(me, window), observer);
     for fault in faults {
@@ -170,7 +170,7 @@ fn simulate(seed: u64, latency: &str, demand: Demand, faults: &[&str]) -> Outcom
     let ending = run(&mut world, &mut clients, limits);
     let (messages, (measures, properties)) = world.into_observer();
     let summary = measures.summary(&messages, Duration::from_millis(1), "T");
-    let remembered = (measures.under_way(), properties.held());
+    let remembered = (measures.in_flight(), properties.remembered_messages());
     Outcome { ending, summary, left: clients.left(), remembered, properties }
 }
 
@@ -189,7 +189,7 @@ fn one_message_at_a_time_costs_what_the_formula_says() {
     let outcome = simulate(1, "fixed:1ms", demand(Pattern::Single, 20), &[]);
     // No node sends before all have delivered, so there is no contention and every order is kept.
     assert_eq!((outcome.ending, violated(&outcome)), (Ending::Done, vec!["contended"]));
-    assert!(Property::ALL.into_iter().all(|property| outcome.properties.violations(property) == 0));
+    assert!(Property::ALL.into_iter().all(|property| outcome.properties.violation_count(property) == 0));
     let summary = outcome.summary;
     assert_eq!((summary.sent, summary.delivered), (20, 80));
     assert_eq!(summary.messages_per_multicast, Some(3.0));
@@ -208,9 +208,9 @@ fn a_flood_runs_into_the_window_and_nothing_is_lost() {
     assert_eq!((outcome.summary.slowest.len(), outcome.remembered), (3, (0, 0)));
     // It promises no order, and keeps none.
     for property in [Property::Fifo, Property::Causal, Property::Total] {
-        assert!(outcome.properties.violations(property) > 0, "{property:?} happened to hold");
+        assert!(outcome.properties.violation_count(property) > 0, "{property:?} happened to hold");
     }
-    assert_eq!(outcome.properties.violations(Property::Agreement), 0);
+    assert_eq!(outcome.properties.violation_count(Property::Agreement), 0);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{
 use quorate_core::multicast::{Command, Event, GroupId, Payload};
 use quorate_core::{Group, Incarnation, Time};
 use quorate_journal::moment::ObservedInput;
-use quorate_lab::multicast::run::{Promises, Properties, Property};
+use quorate_lab::multicast::run::{Properties, Property, PropertySet};
 
 fn texts(violation_texts: Vec<(Property, String)>) -> Vec<String> {
     violation_texts.into_iter().map(|(property, text)| format!("{}: {text}", property.name())).collect()
@@ -21,7 +21,7 @@ fn a_message_that_all_deliver_violates_nothing() {
 }
 
 #[track_caller]
-fn assert_caught(nodes: usize, promises: Promises, actions: &[Action], expected: &[&str]) {
+fn assert_caught(nodes: usize, promises: PropertySet, actions: &[Action], expected: &[&str]) {
     assert_eq!(texts(violation_texts(nodes, promises, actions)), expected);
 }
 
@@ -100,7 +100,7 @@ fn a_sender_that_does_not_deliver_its_own_message_is_caught() {
 
 #[test]
 fn a_request_without_an_answer_is_caught() {
-    let mut properties = Properties::new(2, Promises::RELIABLE);
+    let mut properties = Properties::new(2, PropertySet::RELIABLE);
     observe_all(&mut properties, &actions("1#1 sent, 1#1 to 1 2"));
     input(&mut properties, Time::ZERO, node(2), ObservedInput::Command(&Command::send("x")));
     let texts: Vec<_> = properties.verdicts().into_iter().filter_map(|verdict| verdict.violation).collect();
@@ -118,7 +118,7 @@ fn a_later_message_first_is_caught() {
 #[test]
 fn a_reply_before_the_original_is_caught() {
     let turned = actions("1#1 sent, 1#1 to 1 2, 2#1 sent, 2#1 to 2 1 3, 1#1 to 3");
-    let promises = Promises { fifo: true, causal: true, ..Promises::RELIABLE };
+    let promises = PropertySet { fifo: true, causal: true, ..PropertySet::RELIABLE };
     assert_caught(3, promises, &turned, &["causal: node 3 delivers 2#1 before 1#1, which happened before it"]);
 }
 
@@ -128,7 +128,7 @@ fn a_reply_before_the_original_is_caught() {
 fn causes_are_transitive() {
     let actions =
         actions("1#1 sent, 1#1 to 1 2, 2#1 sent, 2#1 to 2, 1#1 to 3, 2#1 to 3, 3#1 sent, 3#1 to 3, 2#1 to 4, 3#1 to 4");
-    let promises = Promises { causal: true, ..Promises::NOTHING };
+    let promises = PropertySet { causal: true, ..PropertySet::NONE };
     assert_eq!(violated(4, promises, &actions), [Property::Causal]);
 }
 
@@ -152,20 +152,20 @@ fn two_orders_are_caught_unless_one_of_the_nodes_crashes() {
 #[test]
 fn gaps_are_not_a_second_order() {
     let gaps = "1#1 sent, 2#1 sent, 2#1 to 1, 1#1 to 2, 2#1 to 2";
-    let promises = Promises { total: true, ..Promises::NOTHING };
+    let promises = PropertySet { total: true, ..PropertySet::NONE };
     assert_eq!(violated(2, promises, &actions(gaps)), []);
     assert_eq!(violated(2, promises, &actions(&format!("{gaps}, 1#1 to 1"))), [Property::Total]);
 }
 
 #[test]
 fn a_property_that_is_not_promised_does_not_fail_and_can_be_queried() {
-    let mut properties = Properties::new(2, Promises::RELIABLE).watching(WITHOUT_VIEWS);
+    let mut properties = Properties::new(2, PropertySet::RELIABLE).also_judging(WITHOUT_VIEWS);
     observe_all(&mut properties, &actions(TWO_ORDERS));
     assert!(properties.verdicts().iter().all(|verdict| verdict.holds == Some(true)));
     assert!(properties.verdicts().iter().all(|verdict| verdict.name != "total"));
     let total = properties.verdict(Property::Total).expect("it was watched");
     assert!(total.is_violated());
-    assert_eq!((properties.violations(Property::Total), properties.violations(Property::Fifo)), (1, 0));
+    assert_eq!((properties.violation_count(Property::Total), properties.violation_count(Property::Fifo)), (1, 0));
     assert_eq!(properties.verdict(Property::ViewSynchrony), None);
 }
 
@@ -188,7 +188,7 @@ fn founded() -> Vec<Action> {
 
 fn in_views(actions: impl IntoIterator<Item = Action>) -> Vec<String> {
     let actions: Vec<_> = founded().into_iter().chain(actions).collect();
-    let promises = Promises { uniform: false, ..Promises::EVERYTHING };
+    let promises = PropertySet { uniform: false, ..PropertySet::ALL };
     texts(violation_texts(3, promises, &actions))
 }
 
@@ -269,7 +269,7 @@ fn memory_does_not_grow_with_the_run() {
         let count = u64::from(number.div_ceil(2));
         observe_all(&mut properties, &[sends(sender, count)]);
         observe_all(&mut properties, &[1, 2, 3].map(|receiver| delivers(receiver, sender, count)));
-        assert_eq!(properties.held(), 0);
+        assert_eq!(properties.remembered_messages(), 0);
     }
     assert!(properties.verdicts().iter().all(|verdict| verdict.holds == Some(true)));
 }
@@ -281,7 +281,7 @@ fn a_node_that_never_sends_keeps_few_causes() {
     for number in 1..=1_000 {
         observe_all(&mut properties, &[sends(1, number), delivers(1, 1, number), delivers(2, 1, number)]);
     }
-    assert!(properties.causes() < 200, "{} causes are remembered", properties.causes());
+    assert!(properties.remembered_causes() < 200, "{} causes are remembered", properties.remembered_causes());
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn groups_are_independent() {
     let first = actions("1#1 sent, 2#1 sent, 1#1 to 1, 2#1 to 1, 1#1 to 2, 2#1 to 2");
     let all: Vec<_> = first.into_iter().chain(sends).chain(delivers).collect();
     assert_eq!(violated(2, WITHOUT_VIEWS, &all), []);
-    let mut properties = Properties::new(3, Promises::RELIABLE).among(GroupId::ONLY, Group::of_size(2));
+    let mut properties = Properties::new(3, PropertySet::RELIABLE).with_members(GroupId::ONLY, Group::of_size(2));
     observe_all(&mut properties, &actions("1#1 sent, 1#1 to 1 2"));
     assert!(properties.verdicts().iter().all(|verdict| verdict.holds == Some(true)));
 }

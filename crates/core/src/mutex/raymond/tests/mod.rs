@@ -2,7 +2,7 @@
 //!
 //! Node 1 is the root and has the token at first; 2 and 3 are its children, and 4 and 5 those of 2.
 
-mod law;
+mod message_cost;
 mod schedules;
 
 use super::Raymond;

@@ -5,13 +5,17 @@ use crate::mutex::{Command, Event, Links};
 use crate::wrap::prelude::*;
 use crate::wrap::{Limits, Many, ManyDurable, ManyEvent, Named, OneOfMany};
 
+/// The nodes, the messages in flight, and the state of each lock as its clients see it.
 pub(super) struct LockGroup<P: OneOfMany> {
     pub(super) nodes: Vec<Many<&'static str, P>>,
     /// Messages in flight, oldest first.
     pub(super) in_flight: Vec<InFlight<P>>,
     links: Links,
+    /// The node that holds each lock.
     pub(super) holders: BTreeMap<&'static str, NodeId>,
+    /// The pending requests, by lock and node.
     pub(super) waiting: BTreeSet<(&'static str, NodeId)>,
+    /// The fences of each lock, in the order of its entries.
     pub(super) fences: BTreeMap<&'static str, Vec<Fence>>,
 }
 
@@ -33,36 +37,42 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
         locks
     }
 
-    /// The same group on links that keep the order.
-    pub(super) fn in_order(self) -> Self {
+    /// The same group on FIFO links.
+    pub(super) fn with_fifo_links(self) -> Self {
         Self { links: Links::Fifo, ..self }
     }
 
-    pub(super) fn command(&mut self, node: usize, command: Command, name: &'static str) -> Vec<Event> {
-        let node = NodeId::from_index(node - 1);
+    /// Gives a command for lock `name` to the node with this number, counted from 1.
+    pub(super) fn command(&mut self, node_number: usize, command: Command, name: &'static str) -> Vec<Event> {
+        let node = NodeId::from_index(node_number - 1);
         if matches!(command, Command::Acquire | Command::Try) {
             self.waiting.insert((name, node));
         }
         self.step(node, Input::Command(Named { name, inner: command }))
     }
 
-    pub(super) fn deliver(&mut self, place: usize) {
-        let InFlight { from, to, .. } = self.in_flight[place];
-        let place = match self.links {
-            Links::AnyOrder => place,
-            Links::Fifo => self.in_flight.iter().position(|old| (old.from, old.to) == (from, to)).unwrap_or(place),
+    /// Delivers the message at this index of `in_flight`, or on FIFO links the oldest one with the
+    /// same sender and receiver.
+    pub(super) fn deliver(&mut self, index: usize) {
+        let InFlight { from, to, .. } = self.in_flight[index];
+        let index = match self.links {
+            Links::AnyOrder => index,
+            Links::Fifo => {
+                self.in_flight.iter().position(|other| (other.from, other.to) == (from, to)).unwrap_or(index)
+            }
         };
-        let InFlight { message, .. } = self.in_flight.remove(place);
+        let InFlight { message, .. } = self.in_flight.remove(index);
         self.step(to, Input::Message { from, message });
     }
 
-    /// Delivers every message in flight that `fits`, until none does.
-    pub(super) fn deliver_all(&mut self, fits: impl Fn(&InFlight<P>) -> bool) {
-        while let Some(place) = self.in_flight.iter().position(&fits) {
-            self.deliver(place);
+    /// Delivers every message in flight that `matches`, until none does.
+    pub(super) fn deliver_all(&mut self, matches: impl Fn(&InFlight<P>) -> bool) {
+        while let Some(index) = self.in_flight.iter().position(&matches) {
+            self.deliver(index);
         }
     }
 
+    /// Gives a node an input, queues the messages that it sends, and returns its events.
     fn step(&mut self, me: NodeId, input: Input<Many<&'static str, P>>) -> Vec<Event> {
         let mut effects = Vec::new();
         self.nodes[me.index()].step(Time::ZERO, input, &mut Effects::new(&mut effects));
@@ -87,7 +97,8 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
         events
     }
 
-    /// Checks what must always hold of a lock: one holder, and fences that increase.
+    /// Records an event, and checks that each lock has at most one holder and that its fences
+    /// increase.
     fn check_event(&mut self, me: NodeId, name: &'static str, event: Event) {
         match event {
             Event::Entered { fence, .. } => {

@@ -52,7 +52,7 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
                 self.command(node, command, name);
             }
             Action::Deliver(_) if self.in_flight.is_empty() => {}
-            Action::Deliver(place) => self.deliver(place % self.in_flight.len()),
+            Action::Deliver(choice) => self.deliver(choice % self.in_flight.len()),
         }
     }
 
@@ -98,7 +98,7 @@ proptest! {
 
     #[test]
     fn named_locks_of_lamport_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
-        assert_safe_and_live(LockGroup::new(3, Lamport::new).in_order(), actions);
+        assert_safe_and_live(LockGroup::new(3, Lamport::new).with_fifo_links(), actions);
     }
 
     #[test]

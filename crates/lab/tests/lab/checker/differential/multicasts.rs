@@ -8,7 +8,7 @@ use quorate_core::multicast::{Board, Causal, Fifo, Isis, Member, Ordering, Plan,
 use quorate_erased::Erased;
 use quorate_lab::multicast::MulticastNode;
 use quorate_lab::multicast::check::Senders;
-use quorate_lab::multicast::run::{Promises, Properties};
+use quorate_lab::multicast::run::{Properties, PropertySet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn broken_by_walks<O: Ordering>() -> BTreeSet<&'static str> {
     let plan = Arc::new(Plan { board: 0, ..Plan::new(Group::of_size(NODES)) });
     let member = move |me| Erased::new(Member::<Board>::new(me, Arc::clone(&plan), O::boxed));
     let make: Make<MulticastNode> = Arc::new(member);
-    let everything = Promises { views: false, uniform: false, contention: false, ..Promises::EVERYTHING };
+    let everything = PropertySet { views: false, uniform: false, contention: false, ..PropertySet::ALL };
     let clients = Senders::new(Group::of_size(NODES), 8, everything).expect("few messages");
     let setup = Setup { duplicates: 3, ..Setup::new(NODES) };
     let observer = || Properties::new(NODES, everything);

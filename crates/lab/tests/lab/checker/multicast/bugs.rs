@@ -7,7 +7,7 @@ use quorate_core::fixtures::multicast::{
 use quorate_core::multicast::{Board, Delivery, Plan};
 use quorate_core::wrap::Viewed;
 use quorate_erased::Erased;
-use quorate_lab::multicast::run::Promises;
+use quorate_lab::multicast::run::PropertySet;
 
 #[test]
 fn not_delivering_own_messages_violates_validity() {
@@ -28,7 +28,7 @@ fn not_relaying_violates_agreement() {
 #[test]
 fn not_waiting_for_missing_messages_violates_fifo() {
     let case = Case::new(2, 1, 2);
-    let case = Case { promises: Promises { fifo: true, ..case.promises }, ..case };
+    let case = Case { promises: PropertySet { fifo: true, ..case.promises }, ..case };
     let found = case.check::<FifoHasty>();
     assert_eq!(broken(&found), ["fifo"]);
     assert_eq!(length(&found, "fifo"), Some(3), "two sends, and the receipt of the second message first");
@@ -37,7 +37,7 @@ fn not_waiting_for_missing_messages_violates_fifo() {
 #[test]
 fn comparing_one_entry_of_the_vector_clock_violates_causal_order() {
     let case = Case::new(3, 2, 2);
-    let case = Case { promises: Promises { fifo: true, causal: true, ..case.promises }, ..case };
+    let case = Case { promises: PropertySet { fifo: true, causal: true, ..case.promises }, ..case };
     let found = case.check::<CausalBlind>();
     assert_eq!(broken(&found), ["causal"]);
     assert_eq!(length(&found, "causal"), Some(4), "a message, its receipt, the reply, and the receipt of that");
@@ -46,7 +46,7 @@ fn comparing_one_entry_of_the_vector_clock_violates_causal_order() {
 #[test]
 fn not_waiting_for_sequence_numbers_violates_total_order() {
     let case = Case::new(3, 2, 2);
-    let case = Case { promises: Promises { total: true, ..case.promises }, ..case };
+    let case = Case { promises: PropertySet { total: true, ..case.promises }, ..case };
     let by_sequencer = case.check::<SequencerHasty>();
     assert!(broken(&by_sequencer).contains(&"total"));
     assert_eq!(length(&by_sequencer, "total"), Some(4), "each sends, and delivers the other's message after its own");
@@ -59,7 +59,7 @@ fn not_waiting_for_sequence_numbers_violates_total_order() {
 fn not_waiting_until_all_hold_a_message_violates_uniformity() {
     let case = Case { crashes: 1, fifo: true, ..Case::new(3, 1, 1).in_views() };
     let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
-    let case = Case { promises: Promises { uniform: true, ..case.promises }, ..case };
+    let case = Case { promises: PropertySet { uniform: true, ..case.promises }, ..case };
     let found = case.check_nodes(move |me| Erased::new(Viewed::new(me, hasty_uniform::<Board>(me, &plan))));
     assert_eq!(broken(&found), ["uniform"]);
 }

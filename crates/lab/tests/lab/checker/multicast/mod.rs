@@ -13,7 +13,7 @@ use quorate_core::{Group, NodeId};
 use quorate_erased::Erased;
 use quorate_lab::multicast::MulticastNode;
 use quorate_lab::multicast::check::Senders;
-use quorate_lab::multicast::run::{Promises, Properties};
+use quorate_lab::multicast::run::{Properties, PropertySet};
 use std::sync::Arc;
 
 const MAX_STATES: u64 = 8_000_000;
@@ -29,7 +29,7 @@ struct Case {
     crash_interrupts_sends: bool,
     fifo: bool,
     plan: Plan,
-    promises: Promises,
+    promises: PropertySet,
     effort: Effort,
 }
 
@@ -44,13 +44,13 @@ impl Case {
             crash_interrupts_sends: true,
             fifo: false,
             plan: Plan { board: 0, ..Plan::new(Group::of_size(nodes)) },
-            promises: Promises::RELIABLE,
+            promises: PropertySet::RELIABLE,
             effort: reduced(),
         }
     }
 
     fn in_views(self) -> Self {
-        Self { promises: Promises { views: true, ..self.promises }, ..self }
+        Self { promises: PropertySet { views: true, ..self.promises }, ..self }
     }
 
     fn setup(&self) -> Setup {

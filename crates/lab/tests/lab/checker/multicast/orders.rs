@@ -3,27 +3,27 @@
 use crate::checker::multicast::{Case, broken, length};
 use quorate_check::{Effort, Findings, Search};
 use quorate_core::multicast::{Causal, Delivery, Fifo, Isis, Plan, Sequencer, Sequencing, Unordered};
-use quorate_lab::multicast::run::Promises;
+use quorate_lab::multicast::run::PropertySet;
 
-const FIFO: Promises = Promises { fifo: true, ..Promises::RELIABLE };
-const CAUSAL: Promises = Promises { causal: true, ..FIFO };
-const TOTAL: Promises = Promises { total: true, ..Promises::RELIABLE };
+const FIFO: PropertySet = PropertySet { fifo: true, ..PropertySet::RELIABLE };
+const CAUSAL: PropertySet = PropertySet { causal: true, ..FIFO };
+const TOTAL: PropertySet = PropertySet { total: true, ..PropertySet::RELIABLE };
 
 fn check_all(case: &Case) -> Vec<(&'static str, Findings)> {
-    let with = |promises: Promises| {
-        let Promises { views, uniform, .. } = case.promises;
-        Case { promises: Promises { views, uniform, ..promises }, ..case.clone() }
+    let with = |promises: PropertySet| {
+        let PropertySet { views, uniform, .. } = case.promises;
+        Case { promises: PropertySet { views, uniform, ..promises }, ..case.clone() }
     };
     let via = Plan { sequencing: Sequencing::ThroughSequencer, ..case.plan.clone() };
     vec![
-        ("unordered", with(Promises::RELIABLE).check::<Unordered>()),
+        ("unordered", with(PropertySet::RELIABLE).check::<Unordered>()),
         ("fifo", with(FIFO).check::<Fifo>()),
         ("causal", with(CAUSAL).check::<Causal>()),
         ("sequencer", with(TOTAL).check::<Sequencer<Unordered>>()),
         ("via the sequencer", Case { plan: via, ..with(TOTAL) }.check::<Sequencer<Unordered>>()),
         ("isis", with(TOTAL).check::<Isis<Unordered>>()),
-        ("fifo-total", with(Promises { total: true, ..FIFO }).check::<Sequencer<Fifo>>()),
-        ("causal-total", with(Promises { total: true, ..CAUSAL }).check::<Isis<Causal>>()),
+        ("fifo-total", with(PropertySet { total: true, ..FIFO }).check::<Sequencer<Fifo>>()),
+        ("causal-total", with(PropertySet { total: true, ..CAUSAL }).check::<Isis<Causal>>()),
     ]
 }
 
@@ -53,7 +53,7 @@ fn in_views_every_order_keeps_its_promise_with_a_crash_at_every_point() {
 fn uniform_delivery_binds_survivors_to_deliveries_of_crashed_nodes() {
     let case = Case { crashes: 1, fifo: true, ..Case::new(3, 1, 1).in_views() };
     let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
-    assert_all_hold(&Case { plan, promises: Promises { uniform: true, ..case.promises }, ..case });
+    assert_all_hold(&Case { plan, promises: PropertySet { uniform: true, ..case.promises }, ..case });
 }
 
 #[test]

@@ -375,7 +375,7 @@ impl<'a> StepContext<'a> {
     }
 
     fn sync(&mut self) {
-        let count = self.at().disk.unsynced().unwrap();
+        let count = self.at().disk.saves_after_sync().unwrap();
         self.at().disk.sync(count);
         while let Some(effect) = self.at().disk.release() {
             self.carry_out(effect);

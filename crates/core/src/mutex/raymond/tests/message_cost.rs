@@ -1,5 +1,5 @@
-//! Test of the token's cost: it takes the shortest path from each holder to the next, with one
-//! request for each edge.
+//! Test of the number of messages: the token takes the shortest path from each holder to the next,
+//! and one request crosses each edge of that path.
 
 use crate::mutex::Raymond;
 use crate::mutex::prelude::*;
@@ -8,34 +8,42 @@ use crate::tree::Tree;
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::vec;
 
-/// A group whose clients only wait and never cancel, with the nodes that have entered so far.
+/// A group whose clients acquire and release, but never try or cancel.
 struct Run {
     group: ScriptGroup<Raymond>,
     /// Whether each client waits or is in the critical section.
     busy: Vec<bool>,
     inside: Option<NodeId>,
+    /// The first holder of the token, then every node that has entered, in order.
     holders: Vec<NodeId>,
-    arrived: u64,
+    /// Number of delivered messages.
+    delivered: u64,
 }
 
 impl Run {
     fn new(nodes: usize) -> Self {
         let group = ScriptGroup::new(nodes, Raymond::new);
-        Self { group, busy: vec![false; nodes], inside: None, holders: Vec::from([NodeId::from_index(0)]), arrived: 0 }
+        Self {
+            group,
+            busy: vec![false; nodes],
+            inside: None,
+            holders: Vec::from([NodeId::from_index(0)]),
+            delivered: 0,
+        }
     }
 
-    /// Performs one of the possible actions: a message arrives, a client releases, a client
-    /// requests.
-    fn act(&mut self, choice: usize, requests: bool) {
-        let idle: Vec<_> = (0..self.busy.len()).filter(|node| requests && !self.busy[*node]).collect();
+    /// Performs one of the possible actions: delivers a message, lets a client release or, if
+    /// `may_request`, lets an idle client request. Does nothing if no action is possible.
+    fn act(&mut self, choice: usize, may_request: bool) {
+        let idle: Vec<_> = (0..self.busy.len()).filter(|node| may_request && !self.busy[*node]).collect();
         let messages = self.group.in_flight();
-        let choices = messages + idle.len() + usize::from(self.inside.is_some());
-        if choices == 0 {
+        let actions = messages + idle.len() + usize::from(self.inside.is_some());
+        if actions == 0 {
             return;
         }
-        let choice = choice % choices;
+        let choice = choice % actions;
         let (node, events) = if choice < messages {
-            self.arrived += 1;
+            self.delivered += 1;
             self.group.deliver(choice)
         } else if let Some(node) = idle.get(choice - messages) {
             self.busy[*node] = true;
@@ -58,7 +66,8 @@ impl Run {
 }
 
 proptest! {
-    /// This holds in any order of message arrivals, so an entry costs at most 2D messages.
+    /// This holds in any order of message arrivals, so an entry costs at most 2D messages, where D
+    /// is the diameter of the tree.
     #[test]
     fn messages_are_twice_the_distances_between_consecutive_holders(
         nodes in 1..=12_usize,
@@ -74,6 +83,6 @@ proptest! {
         prop_assert!(run.is_finished() && run.busy.iter().all(|busy| !busy), "a client waits:\n{}", run.group.trace);
         let tree = Tree::of(Group::of_size(nodes));
         let distances = run.holders.windows(2).filter_map(|pair| tree.distance(pair[0], pair[1]));
-        prop_assert_eq!(run.arrived, 2 * distances.sum::<u64>(), "\n{}", run.group.trace);
+        prop_assert_eq!(run.delivered, 2 * distances.sum::<u64>(), "\n{}", run.group.trace);
     }
 }

@@ -1,4 +1,4 @@
-//! The properties that an ordered multicast may promise, by name.
+//! The properties that an ordered multicast may promise, and sets of them.
 
 use quorate_journal::property::Kind;
 use serde::{Deserialize, Serialize};
@@ -80,9 +80,9 @@ impl Property {
     }
 }
 
-/// The properties that an algorithm promises, or that are judged on request.
+/// A set of properties: those that an algorithm promises, or those that a run is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Promises {
+pub struct PropertySet {
     pub integrity: bool,
     pub agreement: bool,
     pub validity: bool,
@@ -97,8 +97,8 @@ pub struct Promises {
     pub contention: bool,
 }
 
-impl Promises {
-    pub const NOTHING: Self = Self {
+impl PropertySet {
+    pub const NONE: Self = Self {
         integrity: false,
         agreement: false,
         validity: false,
@@ -113,15 +113,14 @@ impl Promises {
 
     /// The promises of the simplest multicast: only sent messages are delivered, and senders
     /// deliver their own.
-    pub const BASIC: Self = Self { integrity: true, validity: true, ..Self::NOTHING };
+    pub const BASIC: Self = Self { integrity: true, validity: true, ..Self::NONE };
 
     /// The promises of every reliable multicast without an order.
     pub const RELIABLE: Self = Self { agreement: true, delivered: true, ..Self::BASIC };
 
-    pub const EVERYTHING: Self =
-        Self { fifo: true, causal: true, total: true, uniform: true, views: true, ..Self::RELIABLE };
+    pub const ALL: Self = Self { fifo: true, causal: true, total: true, uniform: true, views: true, ..Self::RELIABLE };
 
-    pub fn of(properties: &[Property]) -> Self {
+    pub fn from_slice(properties: &[Property]) -> Self {
         let has = |property| properties.contains(&property);
         Self {
             integrity: has(Property::Integrity),
@@ -137,7 +136,7 @@ impl Promises {
         }
     }
 
-    pub const fn has(&self, property: Property) -> bool {
+    pub const fn contains(&self, property: Property) -> bool {
         match property {
             Property::Integrity => self.integrity,
             Property::Agreement => self.agreement,
