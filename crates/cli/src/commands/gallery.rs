@@ -4,7 +4,7 @@
 
 use crate::Verdict;
 use crate::args::GalleryArgs;
-use crate::commands::explain::sentence;
+use crate::commands::explain::capitalized;
 use crate::output::{display_path, output};
 use crate::paint;
 use crate::report::count;
@@ -103,7 +103,7 @@ fn algorithms() -> Vec<Piece> {
         Piece {
             file: profile.name.to_owned(),
             title: format!("[{0}](algorithms/{0}.md)", profile.name),
-            text: sentence(&format!("{}.", profile.summary)),
+            text: capitalized(&format!("{}.", profile.summary)),
             words: ["explain", profile.name].map(str::to_owned).to_vec(),
         }
     };
