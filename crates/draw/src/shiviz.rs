@@ -110,11 +110,11 @@ impl<W: Write> Shiviz<W> {
 
     fn advance(&mut self, time: Time) {
         self.close();
-        if self.phase == WindowPhase::Before && !self.window.is_before(time) {
+        if self.phase == WindowPhase::Before && !self.window.starts_after(time) {
             self.phase = WindowPhase::Within;
             self.clocks.begin();
         }
-        if self.phase == WindowPhase::Within && self.window.is_after(time) {
+        if self.phase == WindowPhase::Within && self.window.ends_before(time) {
             self.phase = WindowPhase::After;
         }
     }
@@ -128,7 +128,7 @@ impl<W: Write> Shiviz<W> {
 
     /// Whether an event of a node, or of the world if `None`, is written.
     fn shows(&self, node: Option<NodeId>) -> bool {
-        self.phase == WindowPhase::Within && node.is_none_or(|node| self.window.has(node))
+        self.phase == WindowPhase::Within && node.is_none_or(|node| self.window.shows_node(node))
     }
 
     fn event(&mut self, node: Option<NodeId>, time: Time, text: &str) {
@@ -160,7 +160,7 @@ impl<W: Write> Shiviz<W> {
                 }
             }
             WorldEvent::Lost { id, to, .. } => {
-                let seen = self.window.has(id.sender) || self.window.has(*to);
+                let seen = self.window.shows_node(id.sender) || self.window.shows_node(*to);
                 if self.phase == WindowPhase::Within && seen {
                     self.clocks.world_receives(*id);
                     self.event(None, time, &text);
@@ -170,7 +170,7 @@ impl<W: Write> Shiviz<W> {
             }
             WorldEvent::Duplicated { id } => {
                 self.clocks.duplicate(*id);
-                if self.phase == WindowPhase::Within && self.window.has(id.sender) {
+                if self.phase == WindowPhase::Within && self.window.shows_node(id.sender) {
                     self.clocks.world_event();
                     self.event(None, time, &text);
                 }

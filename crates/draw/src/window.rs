@@ -15,27 +15,30 @@ pub struct Window {
 }
 
 impl Window {
+    /// Whether this instant is within the time range.
     pub fn shows(&self, time: Time) -> bool {
-        !self.is_before(time) && !self.is_after(time)
+        !self.starts_after(time) && !self.ends_before(time)
     }
 
-    pub fn is_before(&self, time: Time) -> bool {
+    /// Whether the time range starts after this instant.
+    pub fn starts_after(&self, time: Time) -> bool {
         self.from.is_some_and(|from| time < from)
     }
 
-    pub fn is_after(&self, time: Time) -> bool {
+    /// Whether the time range ends before this instant.
+    pub fn ends_before(&self, time: Time) -> bool {
         self.to.is_some_and(|to| time > to)
     }
 
-    pub fn has(&self, node: NodeId) -> bool {
+    pub fn shows_node(&self, node: NodeId) -> bool {
         self.nodes.is_empty() || self.nodes.contains(&node)
     }
 
-    /// Returns the nodes shown, of a group of `nodes`.
-    pub fn members(&self, nodes: usize) -> Vec<NodeId> {
+    /// Returns the nodes shown of a group of `group_size` nodes, in ascending order.
+    pub fn shown_nodes(&self, group_size: usize) -> Vec<NodeId> {
         if self.nodes.is_empty() {
-            return (0..nodes).map(NodeId::from_index).collect();
+            return (0..group_size).map(NodeId::from_index).collect();
         }
-        self.nodes.iter().copied().filter(|node| node.index() < nodes).collect()
+        self.nodes.iter().copied().filter(|node| node.index() < group_size).collect()
     }
 }

@@ -86,7 +86,7 @@ trait WriteObject: erased_serde::Serialize + Any + Send + Sync {
     fn seal(&self) -> Result<Sealed, Malformed>;
     fn as_any(&self) -> &dyn Any;
     fn equals(&self, other: &dyn Any) -> bool;
-    fn feed(&self, hasher: &mut dyn Hasher);
+    fn hash_into(&self, hasher: &mut dyn Hasher);
 }
 
 struct TypedWrite<D: Durable>(D::Write);
@@ -113,7 +113,7 @@ where
     fn equals(&self, other: &dyn Any) -> bool {
         equal(&self.0, other)
     }
-    fn feed(&self, mut hasher: &mut dyn Hasher) {
+    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
         self.0.hash(&mut hasher);
     }
 }
@@ -165,7 +165,7 @@ impl Eq for AnyWrite {}
 impl Hash for AnyWrite {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
-            Writing::Typed(write) => write.feed(state),
+            Writing::Typed(write) => write.hash_into(state),
             Writing::Sealed(sealed) => sealed.hash(state),
         }
     }
@@ -224,7 +224,7 @@ trait DurableObject: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
     fn equals(&self, other: &dyn Any) -> bool;
-    fn feed(&self, hasher: &mut dyn Hasher);
+    fn hash_into(&self, hasher: &mut dyn Hasher);
 }
 
 impl Clone for Box<dyn DurableObject> {
@@ -260,7 +260,7 @@ where
     fn equals(&self, other: &dyn Any) -> bool {
         equal(&self.0, other)
     }
-    fn feed(&self, mut hasher: &mut dyn Hasher) {
+    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
         self.0.hash(&mut hasher);
     }
 }
@@ -388,7 +388,7 @@ impl Hash for AnyDurable {
             Content::Empty => 0_u8.hash(state),
             Content::Written(durable) => {
                 1_u8.hash(state);
-                durable.feed(state);
+                durable.hash_into(state);
             }
             Content::Wiped => 2_u8.hash(state),
             Content::Unread(log) => {

@@ -85,7 +85,7 @@ pub(crate) trait Node<C: 'static, E: 'static>: Send + Sync {
     fn duplicate(&self) -> Box<dyn Node<C, E>>;
     fn as_any(&self) -> &dyn Any;
     fn equals(&self, other: &dyn Any) -> bool;
-    fn feed(&self, hasher: &mut dyn Hasher);
+    fn hash_into(&self, hasher: &mut dyn Hasher);
 }
 
 impl<C: 'static, E: 'static> Clone for Erased<C, E> {
@@ -104,7 +104,7 @@ impl<C: 'static, E: 'static> Eq for Erased<C, E> {}
 
 impl<C: 'static, E: 'static> Hash for Erased<C, E> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.node.feed(state);
+        self.node.hash_into(state);
     }
 }
 
@@ -183,7 +183,7 @@ where
         equal(&self.0, other)
     }
 
-    fn feed(&self, mut hasher: &mut dyn Hasher) {
+    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
         self.0.hash(&mut hasher);
     }
 }

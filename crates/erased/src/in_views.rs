@@ -147,7 +147,7 @@ impl<C: 'static, E: 'static> Eq for ErasedInViews<C, E> {}
 
 impl<C: 'static, E: 'static> Hash for ErasedInViews<C, E> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.node.feed(state);
+        self.node.hash_into(state);
     }
 }
 

@@ -12,14 +12,14 @@ use std::sync::Arc;
 /// and hashing.
 trait Part: erased_serde::Serialize + fmt::Debug + Any + Send + Sync {
     fn equals(&self, other: &dyn Any) -> bool;
-    fn feed(&self, hasher: &mut dyn Hasher);
+    fn hash_into(&self, hasher: &mut dyn Hasher);
 }
 
 impl<T: ErasablePart> Part for T {
     fn equals(&self, other: &dyn Any) -> bool {
         equal(self, other)
     }
-    fn feed(&self, mut hasher: &mut dyn Hasher) {
+    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
         self.hash(&mut hasher);
     }
 }
@@ -56,7 +56,7 @@ macro_rules! erased_part {
 
         impl Hash for $any {
             fn hash<H: Hasher>(&self, state: &mut H) {
-                self.0.feed(state);
+                self.0.hash_into(state);
             }
         }
 

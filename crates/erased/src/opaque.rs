@@ -9,9 +9,9 @@ use std::hash::Hasher;
 impl<C: 'static, E: 'static> Erased<C, E> {
     /// Erases the type of a protocol whose nodes cannot be copied, compared or hashed.
     ///
-    /// Such a node is simulated and replayed like any other. It must not be given to a checker,
-    /// which clones nodes: a clone is a placeholder that ignores every input with a note. The
-    /// algorithm's profile says so (`checkable`).
+    /// The simulator and replay treat such a node like any other. Do not pass it to a checker,
+    /// which clones nodes: a clone is a placeholder that ignores every input and emits a note. Set
+    /// `checkable: false` in the algorithm's profile.
     pub fn opaque<P>(node: P) -> Self
     where
         P: Parts<Command = C, Event = E>,
@@ -21,6 +21,7 @@ impl<C: 'static, E: 'static> Erased<C, E> {
     }
 }
 
+/// A node that cannot be cloned, compared or hashed.
 struct Opaque<P>(P);
 
 impl<P> Node<P::Command, P::Event> for Opaque<P>
@@ -50,7 +51,8 @@ where
         std::ptr::addr_eq(&raw const self.0, std::ptr::from_ref(other))
     }
 
-    fn feed(&self, _hasher: &mut dyn Hasher) {}
+    /// Adds nothing, because the state cannot be hashed.
+    fn hash_into(&self, _hasher: &mut dyn Hasher) {}
 }
 
 /// The clone of a node that cannot be cloned.
@@ -76,5 +78,5 @@ impl<C: 'static, E: 'static> Node<C, E> for ClonePlaceholder {
         other.is::<Self>()
     }
 
-    fn feed(&self, _hasher: &mut dyn Hasher) {}
+    fn hash_into(&self, _hasher: &mut dyn Hasher) {}
 }

@@ -89,7 +89,7 @@ pub trait FamilyTypes: Copy + fmt::Debug + PartialEq + Send + Sync + 'static {
     }
 
     /// Returns the option values that select this variant of its algorithm.
-    fn form(_entry: &Self::Entry) -> &'static [Choice] {
+    fn variant_choices(_entry: &Self::Entry) -> &'static [Choice] {
         &[]
     }
 

@@ -1,4 +1,5 @@
-//! The algorithms by name, and their families.
+//! The algorithms by name, and their families. An algorithm can have variants, which options
+//! select; each variant has its own name and its own [`Entry`].
 //!
 //! Every driver and tool reaches an algorithm through its [`Entry`]. Each family has its own
 //! folder; the list at the end of this file is the only place that names all families.
@@ -33,7 +34,7 @@ pub trait Task {
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Self::Output;
 }
 
-/// Combines the families: `Type: folder`, one per line. In help texts, the options of views precede
+/// Declares the families: `Type: folder`, one per line. In help texts, the options of views precede
 /// the family marked `[views]`.
 macro_rules! families {
     ($($([$views:ident])? $Family:ident: $folder:ident,)*) => {
@@ -60,7 +61,7 @@ macro_rules! families {
             }
         }
 
-        /// One algorithm, with the data that its family needs.
+        /// One algorithm or one of its variants, with the data that its family needs.
         pub enum Entry {
             $($Family(<crate::$Family as FamilyTypes>::Entry),)*
         }
@@ -91,10 +92,11 @@ macro_rules! families {
                 }
             }
 
-            /// The option values that select this variant of its algorithm.
-            pub fn form(&self) -> &'static [Choice] {
+            /// The option values that select this variant of its algorithm; empty if there is only
+            /// one.
+            pub fn variant_choices(&self) -> &'static [Choice] {
                 match self {
-                    $(Self::$Family(entry) => crate::$Family::form(entry),)*
+                    $(Self::$Family(entry) => crate::$Family::variant_choices(entry),)*
                 }
             }
 
@@ -115,8 +117,8 @@ macro_rules! families {
             families.into_iter().flatten().collect()
         });
 
-        /// Performs a task with the algorithm's family as a type parameter.
-        pub fn of_family<T: Task>(entry: &'static Entry, task: T) -> T::Output {
+        /// Performs a task with the family of the entry as its type parameter.
+        pub fn dispatch_to_family<T: Task>(entry: &'static Entry, task: T) -> T::Output {
             match entry {
                 $(Entry::$Family(entry) => task.perform::<crate::$Family>(entry),)*
             }
@@ -136,6 +138,7 @@ macro_rules! families {
         }
 
         impl FamilyArgs {
+            /// The options of each family.
             pub(crate) fn groups(&self) -> [(Family, &dyn Options); Family::ALL.len()] {
                 [$((Family::$Family, &self.$folder as &dyn Options)),*]
             }
@@ -160,26 +163,28 @@ pub fn all() -> &'static [Entry] {
     &ALGORITHMS
 }
 
-/// Returns the faulty variants, and the correct twins of some of them.
+/// Returns the algorithms that are wrong on purpose, and the correct counterparts of some of them.
 pub fn fixtures() -> &'static [Entry] {
     &FIXTURES
 }
 
-/// Returns the variant of an algorithm that these options and values select. Options that are not
-/// given have their default values. `None` if the algorithm has no such variant.
-pub fn form(name: &str, options: &[(&str, &str)]) -> Option<&'static Entry> {
-    let has = |entry: &Entry, option: &str, value: &str| {
-        entry.form().iter().any(|choice| (choice.option, choice.value) == (option, value))
+/// Returns the variant of an algorithm that these options and values select. Prefers default values
+/// for options that are not given. `None` if there is no algorithm with this name or it has no such
+/// variant.
+pub fn find_variant(name: &str, options: &[(&str, &str)]) -> Option<&'static Entry> {
+    let has_choice = |entry: &Entry, option: &str, value: &str| {
+        entry.variant_choices().iter().any(|choice| (choice.option, choice.value) == (option, value))
     };
-    let specials = |entry: &Entry| entry.form().iter().filter(|choice| !choice.is_default).count();
+    let non_default_choices =
+        |entry: &Entry| entry.variant_choices().iter().filter(|choice| !choice.is_default).count();
     let named = find(name)?;
-    // A name of a variant selects that variant; the options must not contradict it.
+    // The name of a variant selects that variant; the options must not contradict it.
     if named.algorithm() != name {
-        return options.iter().all(|(option, value)| has(named, option, value)).then_some(named);
+        return options.iter().all(|(option, value)| has_choice(named, option, value)).then_some(named);
     }
-    let forms = all().iter().chain(fixtures()).filter(|entry| entry.algorithm() == name);
-    let fitting = forms.filter(|entry| options.iter().all(|(option, value)| has(entry, option, value)));
-    fitting.min_by_key(|entry| specials(entry))
+    let variants = all().iter().chain(fixtures()).filter(|entry| entry.algorithm() == name);
+    let matching = variants.filter(|entry| options.iter().all(|(option, value)| has_choice(entry, option, value)));
+    matching.min_by_key(|entry| non_default_choices(entry))
 }
 
 /// Returns the algorithm or fixture with this name.

@@ -14,8 +14,8 @@
 //! A candidate must not lose permanently more than its algorithm promises to tolerate, unless the
 //! first run did, because such a failure is not a bug. A liveness property must not fail for a new
 //! reason. So a candidate is rejected if anything in it takes longer than in the first run, or if
-//! at its end a node is down, paused, partitioned or never releases, or the time ran out, and the
-//! first run had no such excuse.
+//! at its end a node is down, paused, partitioned or never releases, or the time ran out, unless
+//! the same was true of the first run.
 
 mod disks;
 mod leaders;
@@ -24,8 +24,8 @@ mod pace;
 mod parts;
 mod quiet;
 mod recorder;
+mod redraw;
 mod search;
-mod shake;
 mod size;
 mod start;
 #[cfg(test)]
@@ -150,16 +150,16 @@ pub fn run<F: FamilyLab>(
     let Request { spec, property, tries } = request;
     spec.validate()?;
     check_property(spec, property.as_deref())?;
-    let Some(failure) = trial::fails(spec, property.as_deref()) else {
+    let Some(failure) = trial::find_failure(spec, property.as_deref()) else {
         let what = nothing_fails(property.as_deref());
         let sweep = format!("{} --seeds 1000", Spec { seed: 1, ..spec.clone() }.command("sweep"));
         return Err(ShrinkError::Holds { what, sweep });
     };
     let mut search = Search::new(spec.clone(), failure, *tries, progress);
-    search.make_fewer();
+    search.reduce_random_run();
     search.make_scripted();
     search.make_explicit();
-    search.make_faulted();
+    search.script_faults_only();
     search.refine();
     Ok(search.finish())
 }
@@ -177,12 +177,12 @@ pub fn first_failing<F: FamilyLab>(
     let mut all = (0..seeds).map(|index| (index, spec.seed.wrapping_add(index)));
     let found = all.find(|(index, seed)| {
         let candidate = Spec { seed: *seed, ..spec.clone() };
-        trial::fails(&candidate, property).is_some() || !progress(*index)
+        trial::find_failure(&candidate, property).is_some() || !progress(*index)
     });
     // An interruption also ends the search, with a seed that need not fail.
     Ok(found
         .map(|(_, seed)| seed)
-        .filter(|seed| trial::fails(&Spec { seed: *seed, ..spec.clone() }, property).is_some()))
+        .filter(|seed| trial::find_failure(&Spec { seed: *seed, ..spec.clone() }, property).is_some()))
 }
 
 /// Shrinks the run of any journal. Opens the journal twice.
@@ -204,7 +204,7 @@ where
     let Some(recorded) = trial::failure(tally, &read.verdicts, property, false) else {
         return Err(ShrinkError::JournalHolds { what: nothing_fails(property) });
     };
-    if header.found_by.is_none() && !header.recorded && trial::fails(&spec, Some(recorded.name)).is_some() {
+    if header.found_by.is_none() && !header.recorded && trial::find_failure(&spec, Some(recorded.name)).is_some() {
         // A simulated run can be repeated by its seed, which allows more candidates.
         return run(&Request { spec, property: Some(recorded.name.into()), tries }, progress);
     }
@@ -226,8 +226,8 @@ where
         events: recorded.events,
     };
     let scripts = with_fast_messages(explicit(&spec, choices, &recorded));
-    let tried = |script: Spec<F>| trial::fails(&script, Some(recorded.name)).map(|failure| (script, failure));
-    let Some((script, failure)) = scripts.into_iter().find_map(tried) else {
+    let failing = |script: Spec<F>| trial::find_failure(&script, Some(recorded.name)).map(|failure| (script, failure));
+    let Some((script, failure)) = scripts.into_iter().find_map(failing) else {
         return Err(ShrinkError::NotRepeated {
             property: recorded.name.into(),
             hint: if header.recorded {
@@ -238,10 +238,10 @@ where
         });
     };
     let mut search = Search::new(script, failure, tries, progress);
-    search.begin_with(first);
+    search.set_first_figures(first);
     search.refine();
     // Other seeds of the same experiment may fail in a simpler way.
-    (1..=OTHER_SEEDS).filter(|seed| search.consider(Spec { seed: *seed, ..spec.clone() })).take(MAX_SEEDS).count();
+    (1..=OTHER_SEEDS).filter(|seed| search.try_other_run(Spec { seed: *seed, ..spec.clone() })).take(MAX_SEEDS).count();
     search.refine();
     Ok(search.finish())
 }

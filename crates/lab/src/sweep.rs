@@ -10,14 +10,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
 /// Number of seeds that a worker takes at once.
-const BATCH: u64 = 32;
+const BATCH_SEEDS: u64 = 32;
 
 /// A sweep over the seeds of one experiment.
 #[derive(Clone, Debug)]
 pub struct Sweep<F: FamilyLab> {
     /// The experiment with the first seed.
     pub spec: Spec<F>,
+    /// Number of seeds to run, starting with that of `spec`.
     pub seeds: u64,
+    /// Maximum number of worker threads.
     pub threads: usize,
     /// Whether to continue after a failure and count all failures.
     pub keep_going: bool,
@@ -28,7 +30,9 @@ pub struct Sweep<F: FamilyLab> {
 pub struct Summary {
     /// Number of seeds counted: all of them, or those up to the first failure.
     pub seeds: u64,
+    /// Number of events in all runs.
     pub events: u64,
+    /// Number of seeds that violated a property.
     pub failed: u64,
     /// The lowest failing seed, with the violated property.
     pub first_failure: Option<(u64, Verdict)>,
@@ -45,11 +49,13 @@ pub struct Tally {
     pub kind: Kind,
     /// Number of seeds in which it held (for `sometimes`: happened).
     pub held: u64,
+    /// Number of seeds that left it undecided.
     pub undecided: u64,
 }
 
 impl Tally {
-    fn of(verdict: &Verdict) -> Self {
+    /// The tally of a single seed.
+    fn from_verdict(verdict: &Verdict) -> Self {
         let Verdict { name, kind, holds, .. } = *verdict;
         Self { name, kind, held: u64::from(holds == Some(true)), undecided: u64::from(holds.is_none()) }
     }
@@ -73,11 +79,12 @@ impl Summary {
 
     /// The `sometimes` properties that never happened.
     pub fn never_happened(&self) -> impl Iterator<Item = &'static str> {
-        let never = |tally: &&Tally| tally.kind == Kind::Sometimes && tally.held == 0;
-        self.properties.iter().filter(never).map(|tally| tally.name)
+        let has_never_happened = |tally: &&Tally| tally.kind == Kind::Sometimes && tally.held == 0;
+        self.properties.iter().filter(has_never_happened).map(|tally| tally.name)
     }
 
-    /// Adds the summary of the seeds that follow.
+    /// Adds the summary of later seeds. The order matters for the first failing and the first
+    /// undecided seed.
     pub fn add(&mut self, other: Self) {
         self.seeds += other.seeds;
         self.events += other.events;
@@ -85,11 +92,12 @@ impl Summary {
         self.first_failure = self.first_failure.take().or(other.first_failure);
         self.undecided += other.undecided;
         self.first_undecided = self.first_undecided.take().or(other.first_undecided);
-        other.properties.into_iter().for_each(|tally| self.count(tally));
+        other.properties.into_iter().for_each(|tally| self.add_tally(tally));
     }
 
-    fn count(&mut self, tally: Tally) {
-        match self.properties.iter_mut().find(|known| known.name == tally.name) {
+    /// Adds the results of one property to its totals.
+    fn add_tally(&mut self, tally: Tally) {
+        match self.properties.iter_mut().find(|total| total.name == tally.name) {
             Some(total) => {
                 total.held += tally.held;
                 total.undecided += tally.undecided;
@@ -99,40 +107,41 @@ impl Summary {
     }
 }
 
-/// Runs a sweep. `progress` gets the summary so far from time to time and returns whether to
-/// continue.
+/// Runs a sweep. Calls `progress` with the summary so far after each batch of seeds, and stops if
+/// it returns `false`.
 ///
 /// The summary does not depend on thread scheduling: results are added in the order of seeds, up to
 /// and including the first failure unless the sweep keeps going.
 pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> bool) -> Result<Summary, LabError> {
     sweep.spec.validate()?;
-    let next = AtomicU64::new(0);
-    // Seeds from this one on need not run, because an earlier one failed. All seeds below it run.
-    let stop = AtomicU64::new(sweep.seeds);
-    let threads = sweep.seeds.div_ceil(BATCH).clamp(1, sweep.threads.max(1) as u64);
+    let next_index = AtomicU64::new(0);
+    // Seeds from this index on need not run, because an earlier one failed. All seeds before it
+    // run.
+    let end_index = AtomicU64::new(sweep.seeds);
+    let threads = sweep.seeds.div_ceil(BATCH_SEEDS).clamp(1, sweep.threads.max(1) as u64);
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         for _ in 0..threads {
-            let (sender, next, stop) = (sender.clone(), &next, &stop);
+            let (sender, next_index, end_index) = (sender.clone(), &next_index, &end_index);
             let work = move || {
                 loop {
-                    let first = next.fetch_add(BATCH, Ordering::Relaxed);
-                    if first >= stop.load(Ordering::Relaxed) {
+                    let first_index = next_index.fetch_add(BATCH_SEEDS, Ordering::Relaxed);
+                    if first_index >= end_index.load(Ordering::Relaxed) {
                         return;
                     }
-                    if sender.send((first, batch(sweep, first, stop))).is_err() {
+                    if sender.send((first_index, run_batch(sweep, first_index, end_index))).is_err() {
                         return;
                     }
                 }
             };
             if let Err(reason) = std::thread::Builder::new().spawn_scoped(scope, work) {
-                // The threads that did start have no more work.
-                stop.store(0, Ordering::Relaxed);
+                // Stop the threads that did start.
+                end_index.store(0, Ordering::Relaxed);
                 return Err(LabError::Threads { threads: sweep.threads, reason });
             }
         }
         drop(sender);
-        Ok(add_up(receiver, sweep.keep_going, &stop, progress))
+        Ok(add_up(receiver, sweep.keep_going, &end_index, progress))
     })
 }
 
@@ -141,22 +150,22 @@ pub fn run<F: FamilyLab>(sweep: &Sweep<F>, progress: impl FnMut(&Summary) -> boo
 fn add_up(
     batches: impl IntoIterator<Item = (u64, Summary)>,
     keep_going: bool,
-    stop: &AtomicU64,
+    end_index: &AtomicU64,
     mut progress: impl FnMut(&Summary) -> bool,
 ) -> Summary {
     let mut summary = Summary::default();
-    let mut early = BTreeMap::new();
-    let mut due = 0;
-    let mut continues = true;
-    for (first, batch) in batches {
-        early.insert(first, batch);
-        while let Some(batch) = early.remove(&due) {
-            due += BATCH;
-            if continues && (keep_going || summary.failed == 0) {
+    let mut out_of_order = BTreeMap::new();
+    let mut next_first_index = 0;
+    let mut should_continue = true;
+    for (first_index, batch) in batches {
+        out_of_order.insert(first_index, batch);
+        while let Some(batch) = out_of_order.remove(&next_first_index) {
+            next_first_index += BATCH_SEEDS;
+            if should_continue && (keep_going || summary.failed == 0) {
                 summary.add(batch);
-                continues = progress(&summary);
-                if !continues {
-                    stop.store(0, Ordering::Relaxed);
+                should_continue = progress(&summary);
+                if !should_continue {
+                    end_index.store(0, Ordering::Relaxed);
                 }
             }
         }
@@ -164,12 +173,13 @@ fn add_up(
     summary
 }
 
-/// Runs one batch of seeds.
-fn batch<F: FamilyLab>(sweep: &Sweep<F>, first: u64, stop: &AtomicU64) -> Summary {
+/// Runs one batch of seeds. Without `keep_going`, the first failure lowers `end_index`, so that no
+/// worker runs later seeds.
+fn run_batch<F: FamilyLab>(sweep: &Sweep<F>, first_index: u64, end_index: &AtomicU64) -> Summary {
     let mut summary = Summary::default();
     let mut spec = sweep.spec.clone();
-    for index in first..first + BATCH {
-        if index >= stop.load(Ordering::Relaxed) {
+    for index in first_index..first_index + BATCH_SEEDS {
+        if index >= end_index.load(Ordering::Relaxed) {
             break;
         }
         spec.seed = sweep.spec.seed.wrapping_add(index);
@@ -177,7 +187,7 @@ fn batch<F: FamilyLab>(sweep: &Sweep<F>, first: u64, stop: &AtomicU64) -> Summar
         summary.seeds += 1;
         summary.events += events;
         for verdict in &verdicts {
-            summary.count(Tally::of(verdict));
+            summary.add_tally(Tally::from_verdict(verdict));
         }
         let undecided = verdicts.iter().find(|verdict| verdict.holds.is_none()).cloned();
         let violation = verdicts.into_iter().find(Verdict::is_violated);
@@ -189,7 +199,7 @@ fn batch<F: FamilyLab>(sweep: &Sweep<F>, first: u64, stop: &AtomicU64) -> Summar
             summary.failed += 1;
             summary.first_failure.get_or_insert((spec.seed, violation));
             if !sweep.keep_going {
-                stop.fetch_min(index + 1, Ordering::Relaxed);
+                end_index.fetch_min(index + 1, Ordering::Relaxed);
             }
         }
     }

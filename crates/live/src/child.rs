@@ -1,7 +1,7 @@
 //! One child process: writes lines to its standard input, reads its standard output line by line,
 //! and kills it when the parent drops it.
 
-use crate::error::Log;
+use crate::error::LogTail;
 use quorate_core::NodeId;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
@@ -100,8 +100,8 @@ impl Child {
         Ok(kill_process(pid, signal)?)
     }
 
-    pub(crate) fn log(&self) -> Log {
-        Log(tail(&self.log).unwrap_or_default())
+    pub(crate) fn log(&self) -> LogTail {
+        LogTail(tail(&self.log).unwrap_or_default())
     }
 }
 

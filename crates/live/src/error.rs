@@ -15,56 +15,78 @@ pub enum LiveError {
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
     #[error("A live run can have at most {max} nodes on one machine; got {nodes}. No process was started.")]
-    TooMany { nodes: usize, max: usize },
-    #[error("Cannot write {}: {reason}. No data of the run is kept.", .path.display())]
+    TooManyNodes { nodes: usize, max: usize },
+    #[error(
+        "Cannot write {}: {reason}. The run was aborted, all processes were stopped, and no data of the run is kept.",
+        .path.display()
+    )]
     File { path: PathBuf, reason: io::Error },
     #[error("--keep needs a new or empty folder; {} is not empty. No process was started.", .0.display())]
-    NotEmpty(PathBuf),
+    FolderNotEmpty(PathBuf),
     #[error("Cannot start the process of node {node}: {reason}. All other processes were stopped.")]
     Start { node: NodeId, reason: io::Error },
-    #[error("Node {node} {what} within {seconds} s, so the run was aborted and all processes were stopped.{log}")]
-    Late {
+    #[error(
+        "The run was aborted and all processes were stopped, because node {node} {problem} within {seconds} s.{log}"
+    )]
+    TimedOut {
         node: NodeId,
-        what: &'static str,
+        /// A verb phrase such as `did not end`.
+        problem: &'static str,
         seconds: u64,
-        /// The end of the process's log.
-        log: Log,
+        log: LogTail,
     },
-    #[error("The process of node {node} ended unexpectedly ({status}), so the run was aborted.{log}")]
-    Died {
-        node: NodeId,
-        status: ExitStatus,
-        /// The end of the process's log.
-        log: Log,
-    },
-    #[error("Node {node} wrote a line that this program cannot parse: {line}. This is a bug in Quorate.")]
+    #[error(
+        "The run was aborted and all processes were stopped, because the process of node {node} ended unexpectedly \
+         ({status}).{log}"
+    )]
+    Died { node: NodeId, status: ExitStatus, log: LogTail },
+    #[error(
+        "Node {node} wrote a line that this program cannot parse: {line}. The run was aborted and all processes were \
+         stopped. This is a bug in Quorate."
+    )]
     UnknownLine { node: NodeId, line: String },
-    #[error("Node {node} refused a command: {reason}. This is a bug in Quorate.")]
+    #[error(
+        "Node {node} refused a command: {reason}. The run was aborted and all processes were stopped. This is a bug in \
+         Quorate."
+    )]
     Refused { node: NodeId, reason: String },
-    #[error("Node {node} could not be {what}: {reason}. The run was aborted and all processes were stopped.")]
-    Signal { node: NodeId, what: &'static str, reason: io::Error },
+    #[error("Node {node} could not be {action}: {reason}. The run was aborted and all processes were stopped.")]
+    Signal {
+        node: NodeId,
+        /// A past participle such as `killed`.
+        action: &'static str,
+        reason: io::Error,
+    },
     #[error(
         "The run was interrupted before all processes were ready, so it has no result; all processes were stopped."
     )]
     Interrupted,
     #[error(
-        "Cannot set up the network of {what}: {reason}. --namespaces needs root, the program ip and a kernel with \
-         network namespaces, veth and bridges; what was set up so far was removed."
+        "Cannot set up the network of {part}: {reason}. --namespaces needs root, the program ip and a kernel with \
+         network namespaces, veth and bridges; all processes were stopped, and the networks of this run were removed."
     )]
-    Network { what: String, reason: String },
-    #[error("Cannot make the certificates of the run: {0}")]
+    Network {
+        /// A node, all nodes or the bridge.
+        part: String,
+        reason: String,
+    },
+    #[error("Cannot create the certificates of the run: {0} No process was started.")]
     Certificates(String),
-    /// The run took place, but its journals could not be gathered, judged or written. They are
-    /// kept, because no run can be repeated.
-    #[error("{what} The journals and logs of all processes are kept in {}.", .folder.display())]
-    Kept { what: String, folder: PathBuf },
+    /// The run is complete and all processes have ended, but its journals could not be gathered,
+    /// checked or written. The files are kept, because a live run cannot be repeated.
+    #[error("{problem} The journals and logs of all processes are kept in {}.", .folder.display())]
+    JudgingFailed {
+        /// A complete sentence.
+        problem: String,
+        folder: PathBuf,
+    },
 }
 
-/// The end of a process's log, printed on lines of its own in an error.
+/// The end of a process's log. In an error, each of its lines is printed on a separate line.
 #[derive(Debug, Default)]
-pub struct Log(pub(crate) String);
+pub struct LogTail(pub(crate) String);
 
-impl std::fmt::Display for Log {
+impl std::fmt::Display for LogTail {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.0.is_empty() {
             return f.write_str(" It logged nothing.");

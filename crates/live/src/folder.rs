@@ -22,7 +22,7 @@ impl Folder {
         let failed = |reason: io::Error| LiveError::File { path: path.to_owned(), reason };
         fs::create_dir_all(path).map_err(failed)?;
         if fs::read_dir(path).map_err(failed)?.next().is_some() {
-            return Err(LiveError::NotEmpty(path.to_owned()));
+            return Err(LiveError::FolderNotEmpty(path.to_owned()));
         }
         // Processes need absolute paths, wherever they are started.
         path.canonicalize().map(Self::Kept).map_err(failed)
@@ -55,7 +55,7 @@ mod tests {
         let kept = outer.path().join("a/b");
         assert!(Folder::new(Some(&kept)).unwrap().path().ends_with("a/b"));
         std::fs::write(kept.join("precious"), "x").unwrap();
-        assert!(matches!(Folder::new(Some(&kept)), Err(LiveError::NotEmpty(_))));
+        assert!(matches!(Folder::new(Some(&kept)), Err(LiveError::FolderNotEmpty(_))));
         assert!(kept.join("precious").exists());
         assert!(matches!(Folder::new(Some(&kept.join("precious"))), Err(LiveError::File { .. })));
     }

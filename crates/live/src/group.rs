@@ -211,7 +211,7 @@ impl<F: FamilyLab> LiveGroup<F> {
         let deadline = Instant::now() + READY_TIMEOUT;
         while let Some(node) = self.members.iter().find(|member| !matches!(member.state, State::Down)).map(|m| m.node) {
             if Instant::now() > deadline {
-                return Err(self.late(node, "did not end"));
+                return Err(self.timed_out(node, "did not end"));
             }
             self.listen(Duration::from_millis(100))?;
         }
@@ -335,7 +335,7 @@ impl<F: FamilyLab> LiveGroup<F> {
         let is_restart = member.address.is_some();
         match std::mem::replace(&mut member.state, State::Down) {
             State::Dying(mut child) => {
-                child.wait().map_err(|reason| LiveError::Signal { node, what: "killed", reason })?;
+                child.wait().map_err(|reason| LiveError::Signal { node, action: "killed", reason })?;
                 let journal = self.launch.journal(node, member.incarnation());
                 self.client_events.push_back((node, ClientEvent::Crashed));
                 if std::fs::metadata(&journal).map_or(0, |file| file.len()) == 0 {
@@ -355,7 +355,7 @@ impl<F: FamilyLab> LiveGroup<F> {
                 Ok(())
             }
             State::Starting { mut child, .. } | State::Up(mut child) | State::Stopped(mut child) => {
-                let status = child.wait().map_err(|reason| LiveError::Signal { node, what: "waited for", reason })?;
+                let status = child.wait().map_err(|reason| LiveError::Signal { node, action: "waited for", reason })?;
                 if is_ending && status.success() {
                     Ok(())
                 } else {
@@ -383,7 +383,7 @@ impl<F: FamilyLab> LiveGroup<F> {
     fn kill(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         if let State::Up(mut child) = std::mem::replace(&mut member.state, State::Down) {
-            child.kill().map_err(|reason| LiveError::Signal { node, what: "killed", reason })?;
+            child.kill().map_err(|reason| LiveError::Signal { node, action: "killed", reason })?;
             member.state = State::Dying(child);
             self.counts.kills += 1;
         }
@@ -395,7 +395,7 @@ impl<F: FamilyLab> LiveGroup<F> {
     fn pause(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         if let State::Up(child) = std::mem::replace(&mut member.state, State::Down) {
-            child.stop().map_err(|reason| LiveError::Signal { node, what: "paused", reason })?;
+            child.stop().map_err(|reason| LiveError::Signal { node, action: "paused", reason })?;
             member.state = State::Stopped(child);
             self.counts.stops += 1;
             self.record_fault(WorldEvent::Paused { node })?;
@@ -407,7 +407,7 @@ impl<F: FamilyLab> LiveGroup<F> {
         self.record_fault(WorldEvent::Resumed { node })?;
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         if let State::Stopped(child) = std::mem::replace(&mut member.state, State::Down) {
-            child.proceed().map_err(|reason| LiveError::Signal { node, what: "resumed", reason })?;
+            child.proceed().map_err(|reason| LiveError::Signal { node, action: "resumed", reason })?;
             member.state = State::Up(child);
         }
         Ok(())
@@ -419,12 +419,12 @@ impl<F: FamilyLab> LiveGroup<F> {
             State::Down | State::Up(_) | State::Stopped(_) | State::Dying(_) => false,
         };
         let late = self.members.iter().find(is_late).map(|member| member.node);
-        late.map_or(Ok(()), |node| Err(self.late(node, "did not get ready")))
+        late.map_or(Ok(()), |node| Err(self.timed_out(node, "did not get ready")))
     }
 
-    fn late(&mut self, node: NodeId, what: &'static str) -> LiveError {
+    fn timed_out(&mut self, node: NodeId, problem: &'static str) -> LiveError {
         let child = self.members.get_mut(node.index()).and_then(LiveNode::child);
         let log = child.map(|child| child.log()).unwrap_or_default();
-        LiveError::Late { node, what, seconds: READY_TIMEOUT.as_secs(), log }
+        LiveError::TimedOut { node, problem, seconds: READY_TIMEOUT.as_secs(), log }
     }
 }

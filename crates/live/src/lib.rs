@@ -40,7 +40,7 @@ mod timed_queue;
 mod world;
 
 pub use atomic_write::write_atomically;
-pub use error::{LiveError, Log};
+pub use error::{LiveError, LogTail};
 pub use group::Counts;
 pub use options::Options;
 pub use run::{Recorded, run};

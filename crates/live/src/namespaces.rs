@@ -71,15 +71,15 @@ impl Namespaces {
     }
 
     fn join(&self, node: NodeId) -> Result<(), LiveError> {
-        let (hub, name, what) = (self.hub(), self.name(node), format!("node {node}"));
+        let (hub, name, part) = (self.hub(), self.name(node), format!("node {node}"));
         let mac = hardware(node);
         let begin = format!(
             "netns add {name}\nlink add {DEVICE} netns {name} address {mac} type veth peer name v{node} netns {hub}\n"
         );
-        batch(&[], &begin, &what)?;
-        batch(&["-n", &hub], &format!("link set v{node} master {BRIDGE} up\n"), &what)?;
+        batch(&[], &begin, &part)?;
+        batch(&["-n", &hub], &format!("link set v{node} master {BRIDGE} up\n"), &part)?;
         let inside = format!("addr add {}/16 dev {DEVICE}\nlink set lo up\nlink set {DEVICE} up\n", address(node));
-        batch(&["-n", &name], &inside, &what)
+        batch(&["-n", &name], &inside, &part)
     }
 
     fn introduce_others(&self, node: NodeId) -> Result<(), LiveError> {
@@ -174,11 +174,11 @@ fn ip() -> Command {
     command
 }
 
-fn batch(options: &[&str], lines: &str, what: &str) -> Result<(), LiveError> {
+fn batch(options: &[&str], lines: &str, part: &str) -> Result<(), LiveError> {
     match feed(options, lines) {
         Ok(reason) if reason.is_empty() => Ok(()),
-        Ok(reason) => Err(LiveError::Network { what: what.into(), reason }),
-        Err(error) => Err(LiveError::Network { what: what.into(), reason: format!("ip did not run: {error}") }),
+        Ok(reason) => Err(LiveError::Network { part: part.into(), reason }),
+        Err(error) => Err(LiveError::Network { part: part.into(), reason: format!("ip did not run: {error}") }),
     }
 }
 
@@ -199,7 +199,7 @@ fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
 }
 
 fn remove_leftovers() -> Result<(), LiveError> {
-    let failed = |reason: String| LiveError::Network { what: "all nodes".into(), reason };
+    let failed = |reason: String| LiveError::Network { part: "all nodes".into(), reason };
     let listed = ip().args(["netns", "list"]).output();
     let listed = listed.map_err(|error| failed(format!("ip did not run: {error}")))?;
     let text = String::from_utf8_lossy(&listed.stdout);

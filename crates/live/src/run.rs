@@ -69,7 +69,7 @@ pub fn run<F: FamilyLab>(
 ) -> Result<Recorded<F>, LiveError> {
     spec.validate()?;
     if spec.nodes > MAX_NODES {
-        return Err(LiveError::TooMany { nodes: spec.nodes, max: MAX_NODES });
+        return Err(LiveError::TooManyNodes { nodes: spec.nodes, max: MAX_NODES });
     }
     let networks = if options.namespaces { Networks::Own } else { Networks::Shared };
     let actions = schedule::actions(&spec.faults, spec.nodes, networks)?;
@@ -95,7 +95,7 @@ pub fn run<F: FamilyLab>(
     let wall = stopwatch.now().since(Time::ZERO);
     let (judgement, journal) = match conclude::<F>(&parts, folder.path(), options) {
         Ok(concluded) => concluded,
-        Err(error) => return Err(LiveError::Kept { what: error.to_string(), folder: folder.keep() }),
+        Err(error) => return Err(LiveError::JudgingFailed { problem: error.to_string(), folder: folder.keep() }),
     };
     let Judgement { gathered, read, trace_hash, events } = judgement;
     let recorded = Recorded {

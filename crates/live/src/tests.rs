@@ -187,9 +187,9 @@ fn journals_that_cannot_be_gathered_are_kept() {
         let trace = outer.path().join("run.journal");
         let options = Options { keep: keep.clone(), journal: Some(trace.clone()), ..options() };
         let ended = run(&experiment(1, 4, Vec::new()), &options, &mut |_, _, _| {});
-        let Err(error @ LiveError::Kept { .. }) = ended else { panic!("{:?}", ended.err()) };
+        let Err(error @ LiveError::JudgingFailed { .. }) = ended else { panic!("{:?}", ended.err()) };
         let text = error.to_string();
-        let LiveError::Kept { folder, .. } = error else { unreachable!() };
+        let LiveError::JudgingFailed { folder, .. } = error else { unreachable!() };
         assert!(text.starts_with("Cannot gather the journals of the processes: "), "{text}");
         assert!(text.ends_with(&format!("are kept in {}.", folder.display())), "{text}");
         for (name, is_there) in [("node-1-life-0.journal", true), ("world.journal", true), ("run.journal", false)] {

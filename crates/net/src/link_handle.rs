@@ -120,11 +120,11 @@ impl LinkHandle {
     }
 
     /// Records that the node consumed a batch of `bytes`, so that the link acknowledges it.
-    pub(crate) fn record_consumed(&self, incarnation: Incarnation, reception: &DuplicateFilter, bytes: usize) {
+    pub(crate) fn record_consumed(&self, incarnation: Incarnation, duplicate_filter: &DuplicateFilter, bytes: usize) {
         let mut state = self.state();
         let owed = state.link.has_unacknowledged();
-        state.link.record_consumed(incarnation, reception.last(), bytes);
-        state.stats.repeated = reception.repeated();
+        state.link.record_consumed(incarnation, duplicate_filter.last_number(), bytes);
+        state.stats.repeated = duplicate_filter.duplicates();
         let wake = !owed || state.link.owes_acknowledgement();
         drop(state);
         if wake {

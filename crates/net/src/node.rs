@@ -44,7 +44,7 @@ pub(crate) struct NodeTask<P: Protocol, D: quorate_core::Durable, O, C, H> {
     pub(crate) on_events: H,
     /// Messages from the node to itself.
     pub(crate) loopback: VecDeque<(u64, P::Message)>,
-    pub(crate) receptions: BTreeMap<NodeId, DuplicateFilter>,
+    pub(crate) duplicate_filters: BTreeMap<NodeId, DuplicateFilter>,
     pub(crate) incarnation: Incarnation,
     pub(crate) context: Arc<Context>,
 }
@@ -234,8 +234,8 @@ where
     /// Delivers the messages of a batch that are not duplicates.
     fn handle_batch(&mut self, batch: &InboundBatch) {
         let InboundBatch { link, from, incarnation, body, .. } = batch;
-        let reception = self.receptions.entry(*from).or_default();
-        if !reception.begin_batch(*incarnation) {
+        let duplicate_filter = self.duplicate_filters.entry(*from).or_default();
+        if !duplicate_filter.begin_batch(*incarnation) {
             // A late batch of an incarnation that has ended.
             return;
         }
@@ -248,7 +248,7 @@ where
                     break;
                 }
             };
-            if reception.receive(number) == Receipt::Repeated {
+            if duplicate_filter.receive(number) == Receipt::Duplicate {
                 continue;
             }
             match self.outbox.codec.decode(bytes) {
@@ -270,7 +270,7 @@ where
                 }
             }
         }
-        link.record_consumed(*incarnation, reception, body.len());
+        link.record_consumed(*incarnation, duplicate_filter, body.len());
     }
 }
 

@@ -201,7 +201,7 @@ where
             drained,
             on_events,
             loopback: VecDeque::new(),
-            receptions: BTreeMap::new(),
+            duplicate_filters: BTreeMap::new(),
             incarnation: found.incarnation,
             context: Arc::clone(&context),
         };

@@ -1,7 +1,7 @@
 //! Options that choose among the forms of an algorithm.
 
 use clap::{Args, ValueEnum};
-use quorate_lab::registry::{Entry, all, find, fixtures, form};
+use quorate_lab::registry::{Entry, all, find, find_variant, fixtures};
 use std::collections::BTreeSet;
 
 /// Options that choose the form of an algorithm. Each form also has its own name.
@@ -73,7 +73,7 @@ impl FormArgs {
             return Ok(name.to_owned());
         }
         let options: Vec<_> = options.iter().map(|(option, value)| (*option, value.as_str())).collect();
-        match form(name, &options).map(Entry::name) {
+        match find_variant(name, &options).map(Entry::name) {
             Some(name) => Ok(name.to_owned()),
             None => {
                 let given: Vec<_> = options.iter().map(|(option, value)| written(option, value)).collect();
@@ -108,7 +108,8 @@ impl FormArgs {
 fn known(entry: Option<&Entry>) -> String {
     let Some(entry) = entry else { return String::new() };
     let of = entry.algorithm();
-    let choices = all().iter().chain(fixtures()).flat_map(Entry::form).filter(|choice| choice.algorithm == of);
+    let choices =
+        all().iter().chain(fixtures()).flat_map(Entry::variant_choices).filter(|choice| choice.algorithm == of);
     let options: BTreeSet<_> = choices.map(|choice| written(choice.option, choice.value)).collect();
     options.into_iter().collect::<Vec<_>>().join(", ")
 }

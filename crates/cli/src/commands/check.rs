@@ -16,7 +16,7 @@ use quorate_check::{Findings, Pass, Phase, Progress, Search};
 use quorate_journal::record::Header;
 use quorate_lab::check::{self, CheckRun, CheckSpec, CheckTask, CheckedFamily, replay_command};
 use quorate_lab::experiment::header;
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::{FamilyLab, LabError, entry};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
     let algorithm = args.algorithm()?;
     let entry = entry(&algorithm)?;
     let checking = Checking { args, algorithm: &algorithm };
-    of_family(entry, checking).unwrap_or_else(|| Err(check::uncheckable(entry).into()))
+    dispatch_to_family(entry, checking).unwrap_or_else(|| Err(check::uncheckable(entry).into()))
 }
 
 /// A check of an algorithm of any family.

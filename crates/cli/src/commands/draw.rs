@@ -10,7 +10,7 @@ use crate::{paint, progress};
 use indicatif::{ProgressBar, ProgressBarIter};
 use quorate_draw::overview::{self, Overview};
 use quorate_draw::{Drawing, terminal};
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::replay::{cut_short, entry_of, spec_of};
 use quorate_lab::{FamilyLab, LabError};
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DrawArgs) -> anyhow::Result<Verdict> {
     let bar = bar(&args.file);
     let journal = open_with(&args.file, |file| bar.wrap_read(file))?;
     let entry = entry_of(&journal).map_err(|error| journal_error(&args.file, error))?;
-    of_family(entry, Draw { args, journal, bar })
+    dispatch_to_family(entry, Draw { args, journal, bar })
 }
 
 /// Returns a progress bar for reading a file; a hidden one for a small file.

@@ -10,7 +10,7 @@ use quorate_core::about::{About, Profile};
 use quorate_demos::{armies, local};
 use quorate_lab::experiment::{self, header};
 use quorate_lab::registry::{Family, all};
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{AlgorithmWrapper, FamilyLab, Spec, entry};
 use serde::Serialize;
@@ -28,8 +28,8 @@ struct Report<'a> {
     idea: &'a [String],
     rules: Vec<Rule<'a>>,
     /// Rules of the wrapper around the algorithm, which several algorithms share.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    rules_around: Vec<Rule<'a>>,
+    #[serde(rename = "rules_around", skip_serializing_if = "Vec::is_empty")]
+    wrapper_rules: Vec<Rule<'a>>,
     sections: std::collections::BTreeMap<&'a str, &'a str>,
     trace: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
     if args.algorithm == armies::PROFILE.name {
         return super::armies::explain(args);
     }
-    of_family(entry(&args.form.resolve(&args.algorithm)?)?, args)
+    dispatch_to_family(entry(&args.form.resolve(&args.algorithm)?)?, args)
 }
 
 impl Task for &ExplainArgs {
@@ -63,19 +63,19 @@ impl Task for &ExplainArgs {
 pub(crate) struct Example<'a> {
     pub(crate) title: &'a str,
     pub(crate) lines: Vec<String>,
-    /// The command that shows the run.
+    /// The command that repeats the run and shows its trace.
     pub(crate) command: String,
 }
 
 fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-    let (profile, around) = (F::profile(entry), F::wrapper(entry));
+    let (profile, wrapper) = (F::profile(entry), F::wrapper(entry));
     let spec = F::example(entry.into());
-    let pictures = pictures(&spec, args)?;
+    let pictures = draw_pictures(&spec, args)?;
     if args.picture.takes_stdout() {
         return Ok(Verdict::Holds);
     }
     let is_plain = args.json || args.markdown;
-    let mut lines = if is_plain { steps(&spec, trace::plain)? } else { steps(&spec, paint::ink)? };
+    let mut lines = if is_plain { trace_lines(&spec, trace::plain)? } else { trace_lines(&spec, paint::ink)? };
     if !args.json {
         let heading = trace::heading(spec.nodes);
         let legend = format!("{:>10}  {}", "", trace::legend(F::ROLES));
@@ -84,7 +84,7 @@ fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow
         lines.push(legend);
     }
     let example = Example { title: F::EXAMPLE, lines, command: format!("{} --steps", spec.command("sim")) };
-    let subject = Subject { profile, family: Some(F::FAMILY), around };
+    let subject = Subject { profile, family: Some(F::FAMILY), wrapper };
     report(args, &subject, &example, &pictures)
 }
 
@@ -92,21 +92,22 @@ fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow
 struct Subject<'a> {
     profile: &'a Profile,
     family: Option<Family>,
-    around: Option<AlgorithmWrapper>,
+    wrapper: Option<AlgorithmWrapper>,
 }
 
 /// Explains a demonstration, which belongs to no family.
 pub(crate) fn explain_demo(args: &ExplainArgs, profile: &Profile, example: &Example<'_>) -> anyhow::Result<Verdict> {
-    report(args, &Subject { profile, family: None, around: None }, example, &[])
+    report(args, &Subject { profile, family: None, wrapper: None }, example, &[])
 }
 
+/// Writes the report as JSON, as Markdown or for a terminal.
 fn report(
     args: &ExplainArgs,
     subject: &Subject<'_>,
     example: &Example<'_>,
     pictures: &[Picture],
 ) -> anyhow::Result<Verdict> {
-    let Subject { profile, family, around } = subject;
+    let Subject { profile, family, wrapper } = subject;
     let about = profile.about();
     if args.json {
         json(&Report {
@@ -116,28 +117,29 @@ fn report(
             title: &about.title,
             flaw: profile.flaw,
             idea: &about.idea,
-            rules: listed(&about.rules),
-            rules_around: around.as_ref().map_or_else(Vec::new, |around| listed(&around.about.rules)),
+            rules: rule_rows(&about.rules),
+            wrapper_rules: wrapper.as_ref().map_or_else(Vec::new, |wrapper| rule_rows(&wrapper.about.rules)),
             sections: about.sections.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect(),
             trace: &example.lines,
             pictures,
         })?;
     } else if args.markdown {
-        page(profile.name, &about, around.as_ref(), example)?;
+        print_markdown(profile.name, &about, wrapper.as_ref(), example)?;
     } else {
-        print(profile, &about, around.as_ref(), example, pictures)?;
+        print_text(profile, &about, wrapper.as_ref(), example, pictures)?;
     }
     Ok(Verdict::Holds)
 }
 
-fn listed(rules: &[quorate_core::about::Rule]) -> Vec<Rule<'_>> {
+fn rule_rows(rules: &[quorate_core::about::Rule]) -> Vec<Rule<'_>> {
     rules.iter().map(|rule| Rule { id: &rule.id, text: &rule.text }).collect()
 }
 
-fn print(
+/// Prints the explanation for a terminal.
+fn print_text(
     profile: &Profile,
     about: &About,
-    around: Option<&AlgorithmWrapper>,
+    wrapper: Option<&AlgorithmWrapper>,
     example: &Example<'_>,
     pictures: &[Picture],
 ) -> anyhow::Result<()> {
@@ -149,19 +151,19 @@ fn print(
     for paragraph in &about.idea {
         writeln!(out, "\n{}", wrapped(paragraph, 0))?;
     }
-    let around = around.map(|around| (around.title, &around.about.rules));
-    for (title, rules) in [("Rules", &about.rules)].into_iter().chain(around).filter(|(_, rules)| !rules.is_empty()) {
+    let wrapper = wrapper.map(|wrapper| (wrapper.title, &wrapper.about.rules));
+    for (title, rules) in [("Rules", &about.rules)].into_iter().chain(wrapper).filter(|(_, rules)| !rules.is_empty()) {
         writeln!(out, "\n{}", paint::bold(title))?;
-        let id = rules.iter().map(|rule| rule.id.len()).max().unwrap_or_default().max(4) + 2;
+        let id_width = rules.iter().map(|rule| rule.id.len()).max().unwrap_or_default().max(4) + 2;
         for rule in rules {
             let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));
             let when = when.split_whitespace().collect::<Vec<_>>().join(" ");
-            let gap = if when.chars().count() > 28 { format!("\n{:1$}", "", id + 30) } else { String::new() };
-            writeln!(out, "  {:<id$}{when:<28}{gap}→ {}", rule.id, wrapped(then.trim(), id + 32))?;
+            let gap = if when.chars().count() > 28 { format!("\n{:1$}", "", id_width + 30) } else { String::new() };
+            writeln!(out, "  {:<id_width$}{when:<28}{gap}→ {}", rule.id, wrapped(then.trim(), id_width + 32))?;
         }
     }
     for (name, text) in &about.sections {
-        writeln!(out, "\n{}\n  {}", paint::bold(name), wrapped(&sentence(text), 2))?;
+        writeln!(out, "\n{}\n  {}", paint::bold(name), wrapped(&capitalized(text), 2))?;
     }
     writeln!(out, "\n{}", paint::bold(example.title))?;
     for line in &example.lines {
@@ -174,26 +176,34 @@ fn print(
     Ok(())
 }
 
-fn pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
+/// Runs the example and draws the pictures that the options request; none without such options.
+fn draw_pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
     let options = [(args.json, "json"), (args.markdown, "markdown")];
     let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
     args.picture.check(&CommandIo { stdout_option, ..CommandIo::default() })?;
     if !args.picture.is_wanted() {
         return Ok(Vec::new());
     }
-    let play = |pictures: &mut PictureObserver<'_, F>| Ok(experiment::run_with(spec, io::sink(), pictures).map(drop)?);
-    let ((), pictures) = picture::draw::<F, _>(&args.picture, &header(spec)?, play)?;
+    let run_example =
+        |pictures: &mut PictureObserver<'_, F>| Ok(experiment::run_with(spec, io::sink(), pictures).map(drop)?);
+    let ((), pictures) = picture::draw::<F, _>(&args.picture, &header(spec)?, run_example)?;
     pictures
 }
 
-fn page(name: &str, about: &About, around: Option<&AlgorithmWrapper>, example: &Example<'_>) -> anyhow::Result<()> {
+/// Prints the explanation as a Markdown page.
+fn print_markdown(
+    name: &str,
+    about: &About,
+    wrapper: Option<&AlgorithmWrapper>,
+    example: &Example<'_>,
+) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "# {name}\n\n{}", wrapped(&about.title, 0))?;
     for paragraph in &about.idea {
         writeln!(out, "\n{}", wrapped(paragraph, 0))?;
     }
-    let around = around.map(|around| (around.title, &around.about.rules));
-    for (title, rules) in [("Rules", &about.rules)].into_iter().chain(around) {
+    let wrapper = wrapper.map(|wrapper| (wrapper.title, &wrapper.about.rules));
+    for (title, rules) in [("Rules", &about.rules)].into_iter().chain(wrapper) {
         writeln!(out, "\n## {title}\n\n| rule | when | then |\n|---|---|---|")?;
         for rule in rules {
             let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));
@@ -201,7 +211,7 @@ fn page(name: &str, about: &About, around: Option<&AlgorithmWrapper>, example: &
         }
     }
     for (section, text) in &about.sections {
-        writeln!(out, "\n## {section}\n\n{}", wrapped(&sentence(text), 0))?;
+        writeln!(out, "\n## {section}\n\n{}", wrapped(&capitalized(text), 0))?;
     }
     writeln!(out, "\n## A small run\n\n{}.\n\n```text", example.title)?;
     for line in &example.lines {
@@ -215,9 +225,10 @@ fn page(name: &str, about: &About, around: Option<&AlgorithmWrapper>, example: &
     Ok(())
 }
 
-/// Capitalizes the first letter of a section, which continues after a colon in the file header. A
-/// formula such as n−1 stays as it is.
-pub(crate) fn sentence(text: &str) -> String {
+/// Capitalizes the first letter of a section. Sections come from file headers, where the text after
+/// the name and a colon begins in lower case. A formula at the beginning, such as n−1, does not
+/// change.
+pub(crate) fn capitalized(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
     if first.starts_with(|letter: char| letter.is_lowercase()) && first.contains(['−', '(', '²']) {
         return text.to_owned();
@@ -226,13 +237,14 @@ pub(crate) fn sentence(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-fn steps<F: FamilyLab>(
+/// Runs the example and returns its trace, without lines that show only timers.
+fn trace_lines<F: FamilyLab>(
     spec: &Spec<F>,
     paint: impl Fn(trace::Ink, &str) -> String + Copy,
 ) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     let trace = Trace::<F>::new(spec.nodes, |line| {
-        if !is_idle(line) {
+        if !shows_only_timers(line) {
             lines.push(trace::render(line, paint));
         }
     });
@@ -243,7 +255,7 @@ fn steps<F: FamilyLab>(
 }
 
 /// Whether the line shows only a timer that fires and is set again.
-fn is_idle(line: &Line) -> bool {
+fn shows_only_timers(line: &Line) -> bool {
     let mut parts = line.parts.iter();
     parts.next().is_some_and(|part| part.text.starts_with("timer "))
         && parts.all(|part| part.text.starts_with("sets timer "))

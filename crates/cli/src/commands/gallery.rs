@@ -103,7 +103,7 @@ fn algorithms() -> Vec<Piece> {
         Piece {
             file: profile.name.to_owned(),
             title: format!("[{0}](algorithms/{0}.md)", profile.name),
-            text: sentence(&format!("{}.", profile.summary)),
+            text: capitalized(&format!("{}.", profile.summary)),
             words: ["explain", profile.name].map(str::to_owned).to_vec(),
         }
     };

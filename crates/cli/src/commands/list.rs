@@ -8,7 +8,7 @@ use quorate_core::about::Profile;
 use quorate_demos::{armies, local};
 use quorate_lab::FamilyLab;
 use quorate_lab::figures::{Price, PriceFigure};
-use quorate_lab::registry::{Entry, Family, Task, all, fixtures, of_family};
+use quorate_lab::registry::{Entry, Family, Task, all, dispatch_to_family, fixtures};
 use serde::Serialize;
 use std::io::Write;
 
@@ -39,7 +39,7 @@ impl Task for Cost {
 impl From<&'static Entry> for Row {
     fn from(entry: &'static Entry) -> Self {
         let Profile { name, class, summary, flaw, .. } = *entry.profile();
-        Self { name, family: Some(entry.family()), class, summary, price: of_family(entry, Cost), flaw }
+        Self { name, family: Some(entry.family()), class, summary, price: dispatch_to_family(entry, Cost), flaw }
     }
 }
 

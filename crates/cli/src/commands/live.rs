@@ -13,7 +13,7 @@ use quorate_journal::settings::Length;
 use quorate_journal::workload::Ending;
 use quorate_lab::check::draw_command;
 use quorate_lab::figures::Figures;
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::{FamilyLab, Spec};
 use quorate_live::schedule::option;
 use quorate_live::{Counts, LiveError, Options, Recorded};
@@ -56,7 +56,7 @@ struct ProcessReport<'a> {
 }
 
 pub(crate) fn run(args: &LiveArgs) -> anyhow::Result<Verdict> {
-    of_family(args.entry()?, args)
+    dispatch_to_family(args.entry()?, args)
 }
 
 impl Task for &LiveArgs {

@@ -16,7 +16,7 @@ use quorate_core::{Incarnation, NodeId};
 use quorate_drive::{Clock, Failure, LiveJournal, Parts, Record, boot_id};
 use quorate_journal::record::Live;
 use quorate_lab::options::Basics;
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::{Algorithm, FamilyLab, NodeOf, Spec, entry, experiment};
 use quorate_net::tls::{Identity, Security, allow_plain};
 use quorate_net::{Ending, Limits, Overflow, Runtime, Settings, disk_reports};
@@ -31,7 +31,7 @@ use std::time::SystemTime;
 const FORMAT: u32 = 1;
 
 pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<Verdict> {
-    of_family(entry(&args.algorithm)?, args)
+    dispatch_to_family(entry(&args.algorithm)?, args)
 }
 
 impl Task for &NodeArgs {

@@ -8,7 +8,7 @@ use crate::picture::{self, CommandIo, Picture, PictureObserver};
 use crate::report::JournalReport;
 use crate::{paint, report};
 use quorate_lab::FamilyLab;
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::replay::{self, Replayed, entry_of, spec_of};
 use quorate_lab::trace::{self, Trace};
 use serde::Serialize;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Verdict> {
     })?;
     let journal = open(&args.file)?;
     let entry = entry_of(&journal).map_err(|error| journal_error(&args.file, error))?;
-    of_family(entry, Replay { args, journal })
+    dispatch_to_family(entry, Replay { args, journal })
 }
 
 /// The task to replay a journal.

@@ -10,7 +10,7 @@ use anyhow::{anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_journal::property::{self, Kind};
 use quorate_journal::record;
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::replay::entry_of;
 use quorate_lab::shrink::{self, End, Figures, Progress, Request, ShrinkError, Shrunk};
 use quorate_lab::{FamilyLab, LabError, Spec};
@@ -52,10 +52,10 @@ struct Report<'a> {
 pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<Verdict> {
     let journal = Path::new(args.run.subject());
     match args.run.entry() {
-        Ok(entry) => of_family(entry, args),
+        Ok(entry) => dispatch_to_family(entry, args),
         Err(_) if journal.exists() => {
             let entry = entry_of(&open(journal)?).map_err(|error| journal_error(journal, error))?;
-            of_family(entry, ShrinkJournal { args, journal })
+            dispatch_to_family(entry, ShrinkJournal { args, journal })
         }
         Err(error) => {
             let error = error.to_string();

@@ -12,7 +12,7 @@ use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::workload::Ending;
 use quorate_lab::experiment::{self, Outcome, header};
 use quorate_lab::figures::Figures;
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::trace::{self, Trace};
 use quorate_lab::{FamilyLab, Spec};
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
         Some(LocalSim::Armies(args)) => armies::sim(args),
         Some(LocalSim::Berkeley(args)) => berkeley::run(args),
         Some(LocalSim::Detector(args)) => detector::sim(args),
-        None => of_family(args.run.entry()?, args),
+        None => dispatch_to_family(args.run.entry()?, args),
     }
 }
 

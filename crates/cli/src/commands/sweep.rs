@@ -10,7 +10,7 @@ use crate::report::count;
 use crate::{interrupt, paint, progress, report};
 use quorate_journal::property::{self, Kind};
 use quorate_lab::experiment::{self, Outcome, header};
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::sweep::{self, Summary, Sweep, Tally};
 use quorate_lab::{FamilyLab, Spec};
 use serde::Serialize;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
     if let Some(family) = &args.family {
         return family::run(args, family);
     }
-    of_family(args.run.entry()?, args)
+    dispatch_to_family(args.run.entry()?, args)
 }
 
 impl Task for &SweepArgs {

@@ -10,7 +10,7 @@ use quorate_core::{NodeId, VectorClock};
 use quorate_journal::causality::Causality;
 use quorate_journal::moment::{Moment, Observer};
 use quorate_journal::record;
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::replay::{entry_of, spec_of, summarise};
 use quorate_lab::trace::{self, Line, Part, Trace};
 use quorate_lab::{FamilyLab, LabError};
@@ -42,7 +42,7 @@ pub(crate) fn journal_error(path: &Path, error: impl Display) -> anyhow::Error {
 pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
     let journal = open(&args.file)?;
     let entry = entry_of(&journal).map_err(|error| journal_error(&args.file, error))?;
-    of_family(entry, PrintJournal { args, journal })
+    dispatch_to_family(entry, PrintJournal { args, journal })
 }
 
 /// The task to print a journal.

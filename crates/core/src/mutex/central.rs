@@ -63,7 +63,7 @@ pub const FACTS: Facts = Facts {
     order: ServiceOrder::Arrival,
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
     coordinator: |group| group.first(),
-    form: &[when_busy::choice("block", true)],
+    variant_choices: &[when_busy::choice("block", true)],
     ..Facts::new(PROFILE, COST)
 };
 

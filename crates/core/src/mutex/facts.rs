@@ -33,13 +33,14 @@ pub struct Facts {
     /// Returns an error that lists the valid sizes if the algorithm cannot run with this number of
     /// nodes.
     pub fits: fn(usize) -> Result<(), &'static str>,
-    /// The options that select this form of the algorithm. Empty if it has only one form.
-    pub form: &'static [Choice],
+    /// The options that select this variant of the algorithm. Empty if it has only one.
+    pub variant_choices: &'static [Choice],
 }
 
 impl Facts {
     /// The usual properties: every request is granted, in no promised order, with a fence; groups
-    /// have any size, links may reorder messages and delay them without bound; there is one form.
+    /// have any size, links may reorder messages and delay them without bound; there is one
+    /// variant.
     pub const fn new(profile: Profile, cost: Cost) -> Self {
         Self {
             profile,
@@ -55,18 +56,18 @@ impl Facts {
             never_quiescent: false,
             coordinator: |_| None,
             fits: |_| Ok(()),
-            form: &[],
+            variant_choices: &[],
         }
     }
 
-    /// Returns whether this form needs an option to be selected.
+    /// Returns whether an option must be given to select this variant.
     pub fn is_special(&self) -> bool {
-        self.form.iter().any(|choice| !choice.is_default)
+        self.variant_choices.iter().any(|choice| !choice.is_default)
     }
 
-    /// Returns the name of the algorithm, which is the same for all of its forms.
+    /// Returns the name of the algorithm, which is the same for all of its variants.
     pub fn algorithm(&self) -> &'static str {
-        self.form.first().map_or(self.profile.name, |choice| choice.algorithm)
+        self.variant_choices.first().map_or(self.profile.name, |choice| choice.algorithm)
     }
 }
 

@@ -48,7 +48,7 @@ use crate::describe::Medium;
 pub const FACTS: Facts = Facts {
     order: ServiceOrder::HappenedBefore,
     fairness: Fairness::FromArrival(|nodes| nodes as u64 - 1),
-    form: &[requests("unicast", true)],
+    variant_choices: &[requests("unicast", true)],
     ..Facts::new(PROFILE, COST)
 };
 
@@ -65,7 +65,7 @@ pub const BROADCAST: Facts = Facts {
         ..COST
     },
     medium: Medium::Broadcast,
-    form: &[requests("broadcast", false)],
+    variant_choices: &[requests("broadcast", false)],
     ..FACTS
 };
 

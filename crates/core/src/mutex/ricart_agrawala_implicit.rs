@@ -55,7 +55,7 @@ pub const FACTS: Facts = Facts {
     order: ricart_agrawala::FACTS.order,
     fairness: ricart_agrawala::FACTS.fairness,
     model: Model::Synchronous,
-    form: &[ricart_agrawala::requests("implicit", false)],
+    variant_choices: &[ricart_agrawala::requests("implicit", false)],
     ..Facts::new(PROFILE, COST)
 };
 

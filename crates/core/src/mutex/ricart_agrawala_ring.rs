@@ -52,7 +52,7 @@ use super::ricart_agrawala;
 pub const FACTS: Facts = Facts {
     order: ricart_agrawala::FACTS.order,
     fairness: Fairness::FromAsking(|nodes| 2 * (nodes as u64 - 1)),
-    form: &[ricart_agrawala::requests("ring", false)],
+    variant_choices: &[ricart_agrawala::requests("ring", false)],
     ..Facts::new(PROFILE, COST)
 };
 

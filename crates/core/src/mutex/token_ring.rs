@@ -62,7 +62,7 @@ use crate::bounds::Bounds;
 pub const FACTS: Facts = Facts {
     fairness: Fairness::FromAsking(|nodes| nodes as u64 - 1),
     never_quiescent: true,
-    form: &[passing("trusting", true)],
+    variant_choices: &[passing("trusting", true)],
     ..Facts::new(PROFILE, COST)
 };
 

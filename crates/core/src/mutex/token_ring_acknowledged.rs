@@ -90,7 +90,7 @@ pub const FACTS: Facts = Facts {
     profile: PROFILE,
     fairness: Fairness::FromAsking(|nodes| (nodes as u64).saturating_mul(nodes as u64 - 1) / 2),
     model: Model::Synchronous,
-    form: &[token_ring::passing("acknowledged", false)],
+    variant_choices: &[token_ring::passing("acknowledged", false)],
     ..token_ring::FACTS
 };
 

@@ -100,7 +100,7 @@ pub struct SceneBuilder<C, E> {
 
 impl<C: Display, E: Display> SceneBuilder<C, E> {
     pub fn new(header: &Header, heading: Heading, stands: RoleUpdate<C, E>, options: Options) -> Self {
-        let members = options.window.members(header.nodes);
+        let members = options.window.shown_nodes(header.nodes);
         let scene = Scene { heading, origin: Time::from_nanos(header.origin), ..Scene::default() };
         Self {
             lanes: Lanes::new(&members, header.nodes),
@@ -169,12 +169,12 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         self.close_step();
         self.line += 1;
         let window = &self.options.window;
-        if window.is_before(time) {
+        if window.starts_after(time) {
             self.scene.omitted.before += 1;
             self.views.expire_leases(self.position(time));
             return;
         }
-        let after = window.is_after(time);
+        let after = window.ends_before(time);
         self.begin_window();
         if after {
             self.scene.omitted.after += 1;
@@ -247,7 +247,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
 
     /// Records the contents of a node's hold-back queue after the current step or mark.
     fn set_queue(&mut self, time: Time, node: NodeId, contents: QueueContents) {
-        if !self.options.window.is_after(time)
+        if !self.options.window.ends_before(time)
             && let Some(lane) = self.lanes.index(node)
         {
             self.queues.change(lane, self.position(time), contents);
@@ -275,7 +275,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
 
     /// Records a message that is sent. It is kept only if it can have an arrow.
     fn sent(&mut self, time: Time, from: NodeId, sent: &Sent<'_>, to: impl Iterator<Item = (NodeId, MessageId)>) {
-        if self.full || self.options.window.is_after(time) {
+        if self.full || self.options.window.ends_before(time) {
             return;
         }
         if self.lanes.index(from).is_none() {
@@ -318,8 +318,8 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             WorldEvent::Paused { node } => self.mark(time, Some(*node), MarkKind::Paused, event),
             WorldEvent::Resumed { node } => self.mark(time, Some(*node), MarkKind::Resumed, event),
             WorldEvent::Changed { text } => {
-                let (position, before) = (self.position(time), self.options.window.is_before(time));
-                let is_band = self.options.window.is_after(time) || self.bands.record(text, position, before);
+                let (position, before) = (self.position(time), self.options.window.starts_after(time));
+                let is_band = self.options.window.ends_before(time) || self.bands.record(text, position, before);
                 self.scene.omitted.bands = self.bands.left_out();
                 if !is_band {
                     self.mark(time, None, MarkKind::Changed, event);
@@ -372,7 +372,7 @@ impl<C: Display, E: Display> Observer<C, E> for SceneBuilder<C, E> {
         if self.options.window.shows(time) {
             self.overview.observe(moment, &self.roles);
         }
-        if !self.options.window.is_after(time) {
+        if !self.options.window.ends_before(time) {
             self.views.observe(moment, self.position(time));
         }
         match moment {

@@ -109,7 +109,7 @@ impl VectorClocks {
         for (other, count) in counts.iter().enumerate().map(|(index, count)| (NodeId::from_index(index), count)) {
             let since = count.saturating_sub(self.before.get(other));
             let world = other == self.world();
-            if since > 0 && (world || window.has(other)) {
+            if since > 0 && (world || window.shows_node(other)) {
                 let _ = match world {
                     true => write!(line, "{between}\"world\":{since}"),
                     false => write!(line, "{between}\"n{other}\":{since}"),

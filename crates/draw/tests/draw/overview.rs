@@ -41,7 +41,7 @@ fn finish(scene_builder: SceneBuilder<String, String>) -> Overview {
 }
 
 fn overview_of(nodes: usize, window: Window, actions: &[Action]) -> Overview {
-    finish(Script::new(scene_builder(nodes, window)).of(nodes).run(actions))
+    finish(Script::new(scene_builder(nodes, window)).with_nodes(nodes).run(actions))
 }
 
 fn text_of(overview: &Overview, columns: usize) -> String {
@@ -65,7 +65,7 @@ fn send(to: u32) -> Action {
 }
 
 /// Every kind of event within thirty milliseconds.
-fn faults() -> Vec<Action> {
+fn every_kind_of_event() -> Vec<Action> {
     vec![
         command(1),
         send(2),
@@ -93,8 +93,8 @@ fn faults() -> Vec<Action> {
 }
 
 #[test]
-fn the_text_shows_everything() {
-    let mut overview = overview_of(3, Window::default(), &faults());
+fn the_text_shows_roles_faults_counts_and_violations() {
+    let mut overview = overview_of(3, Window::default(), &every_kind_of_event());
     overview.violations.push(Violation { time: ms(15), line: 9, text: "safety fails".into() });
     overview.violations.push(Violation { time: ms(99), line: 99, text: "a later property fails".into() });
     // An unindented first line keeps the indentation of the others.
@@ -122,7 +122,7 @@ fn the_text_shows_everything() {
 
 #[test]
 fn a_window_reports_hidden_lines_but_not_omissions_of_scenes() {
-    let mut actions = faults();
+    let mut actions = every_kind_of_event();
     actions.extend([Action::Timer(1), Action::Timer(2)]);
     let overview = overview_of(20, between(5, 30), &actions);
     assert_eq!((overview.omitted.quiet, overview.omitted.idle), (0, 0));
@@ -131,17 +131,17 @@ fn a_window_reports_hidden_lines_but_not_omissions_of_scenes() {
     for picture in [text, svg] {
         assert!(!picture.contains("without visible effect") && !picture.contains("idle"), "{picture}");
     }
-    // A run that becomes an overview only later has counted some already.
+    // A scene that becomes an overview after too many steps has counted omissions before.
     let options = Options { max_steps: 3, ..Options::default() };
-    let full = SceneBuilder::new(&header(20), heading(20), roles, options);
-    let quiet: Vec<Action> = (0..9).flat_map(|_| [Action::Timer(1), command(2)]).collect();
-    let overview = finish(Script::new(full).of(20).run(&quiet));
+    let limited = SceneBuilder::new(&header(20), heading(20), roles, options);
+    let actions: Vec<Action> = (0..9).flat_map(|_| [Action::Timer(1), command(2)]).collect();
+    let overview = finish(Script::new(limited).with_nodes(20).run(&actions));
     assert_eq!((overview.total.steps, overview.omitted.quiet, overview.omitted.idle), (18, 0, 0));
 }
 
 #[test]
 fn only_violations_in_the_window_are_shown() {
-    let mut overview = overview_of(3, between(0, 20), &faults());
+    let mut overview = overview_of(3, between(0, 20), &every_kind_of_event());
     assert!(!text_of(&overview, 100).contains('▲'));
     for (time, text) in [(25, "outside-of-it"), (-1, "before-it")] {
         overview.violations.push(Violation { time: ms(time), line: 9, text: text.into() });
@@ -180,7 +180,7 @@ fn activity_of_hidden_nodes_does_not_count() {
     ];
     let window = Window { nodes: [node(1), node(2)].into(), ..Window::default() };
     let overview = overview_of(4, window, &actions);
-    // 1 → 2, 3 → 2, 2 → 1,3,4 and 4 → 1,2; of the losses the one that was meant for 2.
+    // 1 → 2, 3 → 2, 2 → 1,3,4 and 4 → 1,2; of the lost messages only the one to 2.
     let expected = Bin { steps: 2, messages: 7, control: 0, lost: 1, chosen: 0, crashes: 1 };
     assert_eq!(overview.total, expected);
     assert_eq!(overview.bins, [expected]);
@@ -189,7 +189,7 @@ fn activity_of_hidden_nodes_does_not_count() {
 }
 
 #[test]
-fn nodes_without_a_row_count() {
+fn nodes_without_a_row_are_counted() {
     let actions: Vec<Action> = (1..=50).flat_map(|id| [command(id), emit("ENTERS")]).collect();
     let overview = overview_of(50, Window::default(), &actions);
     assert_eq!((overview.rows.len(), overview.nodes_without_row), (40, 10));
@@ -197,15 +197,14 @@ fn nodes_without_a_row_count() {
     assert!(overview.totals(|count| count.to_string()).ends_with(", inside 50 times"));
     assert!(svg_of(&overview).contains("inside 50 times"));
     assert!(text_of(&overview, 80).contains("and 10 more nodes\n"));
-    let one = overview_of(41, Window::default(), &actions[..2]);
-    assert!(text_of(&one, 80).contains("and 1 more node\n"));
-    assert!(svg_of(&one).contains("One more node has no row."));
-    assert_eq!(one.totals(|count| count.to_string()), "1 step, 0 messages, inside 1 time");
+    let one_more = overview_of(41, Window::default(), &actions[..2]);
+    assert!(text_of(&one_more, 80).contains("and 1 more node\n"));
+    assert!(svg_of(&one_more).contains("One more node has no row."));
+    assert_eq!(one_more.totals(|count| count.to_string()), "1 step, 0 messages, inside 1 time");
 }
 
-/// The time after the last counted event is covered too.
 #[test]
-fn bins_cover_the_whole_time() {
+fn bins_cover_the_time_after_the_last_counted_event() {
     let actions = [command(1), emit("ENTERS"), Action::Wait(1_000), Action::Change("skew 2 by 3ms".into())];
     let overview = overview_of(2, Window::default(), &actions);
     assert_eq!(overview.to, ms(1_000));
@@ -218,7 +217,7 @@ fn bins_cover_the_whole_time() {
 }
 
 #[test]
-fn time_that_goes_back_ends_where_it_was_latest() {
+fn an_overview_ends_at_the_latest_time_even_if_time_goes_back() {
     let actions =
         [command(1), Action::Wait(100), command(2), Action::Wait(-90), command(1), Action::Wait(-30), command(2)];
     let overview = overview_of(2, Window::default(), &actions);
@@ -228,16 +227,15 @@ fn time_that_goes_back_ends_where_it_was_latest() {
     svg_of(&overview);
 }
 
-/// The longest possible times, back and forth.
 #[test]
 fn extreme_times_do_not_overflow() {
-    for (one, other) in [(0, i64::MAX), (i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
+    for (first, second) in [(0, i64::MAX), (i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
         let mut scene_builder = scene_builder(2, Window::default());
         let [enters, leaves] = ["ENTERS", "LEAVES"].map(String::from);
         // The node is inside for the whole time and outside for the whole time, so often that the
-        // sums exceed 64 bits.
-        let inside = [(one, &enters), (other, &leaves)];
-        let outside = [(one, &enters), (one, &leaves), (other, &enters), (other, &leaves)];
+        // sums of durations exceed 64 bits.
+        let inside = [(first, &enters), (second, &leaves)];
+        let outside = [(first, &enters), (first, &leaves), (second, &enters), (second, &leaves)];
         for (time, event) in (0..600).flat_map(|_| inside.into_iter().chain(outside)) {
             let (time, node) = (Time::from_nanos(time), node(1));
             scene_builder.observe(&Moment::Input {
@@ -250,7 +248,7 @@ fn extreme_times_do_not_overflow() {
         }
         let overview = finish(scene_builder);
         assert_eq!((overview.total.steps, overview.total.chosen), (3_600, 1_800));
-        assert!(overview.bins.len() <= 480 && overview.to == Time::from_nanos(one.max(other)));
+        assert!(overview.bins.len() <= 480 && overview.to == Time::from_nanos(first.max(second)));
         for columns in [0, 32, 80, 400] {
             text_of(&overview, columns);
         }
@@ -261,34 +259,34 @@ fn extreme_times_do_not_overflow() {
 /// A long legend takes more rows but no more width.
 #[test]
 fn a_long_legend_takes_another_row() {
-    let mut overview = overview_of(3, Window::default(), &faults());
-    let wide = |overview: &Overview| {
+    let mut overview = overview_of(3, Window::default(), &every_kind_of_event());
+    let svg_width = |overview: &Overview| {
         let svg = svg_of(overview);
-        let inner = svg.split("viewBox=\"0 0 ").nth(1).unwrap();
-        inner.split(' ').next().unwrap().parse::<f64>().unwrap()
+        let view_box = svg.split("viewBox=\"0 0 ").nth(1).unwrap();
+        view_box.split(' ').next().unwrap().parse::<f64>().unwrap()
     };
-    let lines = |overview: &Overview| {
+    let legend_rows = |overview: &Overview| {
         let svg = svg_of(overview);
-        let mut heights: Vec<String> = svg
+        let mut y_positions: Vec<String> = svg
             .split("<text class=\"legend\"")
             .skip(1)
             .map(|text| text.split(" y=\"").nth(1).unwrap().split('"').next().unwrap().to_owned())
             .collect();
-        heights.dedup();
-        heights.len()
+        y_positions.dedup();
+        y_positions.len()
     };
-    let before = (wide(&overview), lines(&overview));
-    assert_eq!(before.1, 1);
+    let width_before = svg_width(&overview);
+    assert_eq!(legend_rows(&overview), 1);
     for (_, words) in &mut overview.heading.roles {
         *words = "a role whose name is as long as a name can be, and even a little longer than that".into();
     }
-    assert_eq!(wide(&overview).to_bits(), before.0.to_bits());
-    assert!(lines(&overview) > 1);
+    assert_eq!(svg_width(&overview).to_bits(), width_before.to_bits());
+    assert!(legend_rows(&overview) > 1);
 }
 
 #[test]
-fn many_lasting_faults_are_counted() {
-    let mut overview = overview_of(3, Window::default(), &faults());
+fn lasting_faults_beyond_the_limit_are_counted() {
+    let mut overview = overview_of(3, Window::default(), &every_kind_of_event());
     let position = TimePosition { time: ms(3), order: 0 };
     let band = |number: usize| Band { text: format!("cut {number} | rest"), is_cut: true, from: position, to: None };
     overview.bands = (0..9).map(band).collect();
@@ -302,8 +300,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_journal_breaks_an_overview(actions in any_script(4), columns in 32..130usize, some in any::<bool>()) {
-        let nodes = if some { [node(1), node(3)].into() } else { [].into() };
+    fn counts_add_up_and_lines_fit_for_any_run(actions in any_script(4), columns in 32..130usize, hides_nodes in any::<bool>()) {
+        let nodes = if hides_nodes { [node(1), node(3)].into() } else { [].into() };
         let mut overview = overview_of(4, Window { nodes, ..Window::default() }, &actions);
         overview.violations.push(Violation { time: overview.from, line: 1, text: "שלום fails".into() });
         let sum = overview.bins.iter().fold(0, |sum, bin| sum + bin.messages + bin.steps + bin.lost);

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 
 fn log_of(window: Window, actions: &[Action]) -> (String, u64) {
     let mut bytes = Vec::new();
-    let events = Script::new(Shiviz::new(&mut bytes, &header(4), window)).of(4).run(actions).finish().unwrap();
+    let events = Script::new(Shiviz::new(&mut bytes, &header(4), window)).with_nodes(4).run(actions).finish().unwrap();
     (String::from_utf8(bytes).unwrap(), events)
 }
 
@@ -272,7 +272,7 @@ proptest! {
         let actions: Vec<_> = actions.into_iter().filter(is_bare).collect();
         let nodes = if some { vec![node(2), node(3)] } else { Vec::new() };
         let window = Window { nodes: nodes.into_iter().collect(), ..between(from, from + length) };
-        let expected = Script::new(Oracle::new(window.clone())).of(4).run(&actions).expected();
+        let expected = Script::new(Oracle::new(window.clone())).with_nodes(4).run(&actions).expected();
         let (log, events) = log_of(window, &actions);
         prop_assert_eq!(expected.len() as u64, events, "{}", log);
         if events > 0 {

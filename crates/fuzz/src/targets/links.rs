@@ -15,7 +15,7 @@ const ROOM: LinkLimits = LinkLimits { crowded_bytes: 2_000, held_bytes: 8_000, m
 struct Pair {
     sender: Link,
     receiver: Link,
-    reception: DuplicateFilter,
+    duplicate_filter: DuplicateFilter,
     incarnation: u64,
     number: u64,
     wire: VecDeque<Bytes>,
@@ -42,7 +42,7 @@ impl Pair {
         Self {
             sender: link(0, 0),
             receiver: link(1, 0),
-            reception: DuplicateFilter::default(),
+            duplicate_filter: DuplicateFilter::default(),
             incarnation: 0,
             number: 0,
             wire: VecDeque::new(),
@@ -87,15 +87,15 @@ impl Pair {
             .expect("a complete frame");
         self.receiver.receive_header(&frame.header).expect("a frame of the peer");
         let Body::Batch(body) = frame.body else { panic!("a link takes batches only") };
-        assert!(self.reception.begin_batch(Incarnation(0)), "the sender has one incarnation");
+        assert!(self.duplicate_filter.begin_batch(Incarnation(0)), "the sender has one incarnation");
         for message in BatchReader::new(&body) {
             let (number, _) = message.expect("a valid batch");
-            if self.reception.receive(number) == Receipt::Fresh {
+            if self.duplicate_filter.receive(number) == Receipt::New {
                 assert_eq!(self.expected.pop_front(), Some(number), "lost, repeated or out of order");
                 self.delivered += 1;
             }
         }
-        self.receiver.record_consumed(Incarnation(0), self.reception.last(), body.len());
+        self.receiver.record_consumed(Incarnation(0), self.duplicate_filter.last_number(), body.len());
     }
 
     fn acknowledge(&mut self) {
@@ -123,7 +123,7 @@ impl Pair {
         self.wire.clear();
         self.incarnation += 1;
         self.receiver = link(1, self.incarnation);
-        self.reception = DuplicateFilter::default();
+        self.duplicate_filter = DuplicateFilter::default();
         // Messages that the old incarnation received without acknowledging them are dropped with
         // the others.
         if was_met {

@@ -137,8 +137,8 @@ impl FamilyTypes for Mutex {
         entry.facts.algorithm()
     }
 
-    fn form(entry: &MutexEntry) -> &'static [Choice] {
-        entry.facts.form
+    fn variant_choices(entry: &MutexEntry) -> &'static [Choice] {
+        entry.facts.variant_choices
     }
 
     fn runs_in_views(entry: &MutexEntry) -> bool {

@@ -34,14 +34,14 @@ impl Disks {
         self.disks.entry(node).or_default().saves += 1;
     }
 
-    /// The current step has ended at this instant.
-    pub(super) fn settle(&mut self, now: Duration) {
+    /// Ends the current step, if there is one, and begins a sync if the step saved anything.
+    pub(super) fn end_step(&mut self, now: Duration) {
         if let Some(node) = self.stepping.take() {
-            self.begin(node, now);
+            self.begin_sync(node, now);
         }
     }
 
-    fn begin(&mut self, node: NodeId, now: Duration) {
+    fn begin_sync(&mut self, node: NodeId, now: Duration) {
         let Some(disk) = self.disks.get_mut(&node) else { return };
         if disk.saves > disk.durable && disk.syncing.is_none() && disk.full == 0 {
             self.position += 1;
@@ -67,7 +67,7 @@ impl Disks {
     /// not durable.
     pub(super) fn record_crash(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) -> u64 {
         if self.stepping == Some(node) {
-            self.settle(at);
+            self.end_step(at);
         }
         let Some(disk) = self.disks.get_mut(&node) else { return 0 };
         let pending = disk.saves - disk.durable.min(disk.saves);
@@ -84,7 +84,7 @@ impl Disks {
         if let Some(disk) = self.disks.get_mut(&node) {
             disk.full = disk.full.saturating_sub(1);
         }
-        self.begin(node, now);
+        self.begin_sync(node, now);
     }
 
     /// Ends the recording: pending syncs did not complete.

@@ -14,42 +14,42 @@ const LEADERSHIP_DELAYS: [u64; 6] = [0, 1, 2, 4, 8, 16];
 const CANDIDACY_DELAYS: [u64; 5] = [0, 1, 10, 90, 100];
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Makes nodes candidates that became leaders spontaneously.
+    /// Tries to give each node that became the leader a command that makes it a candidate earlier.
     pub(super) fn earlier_leaders(&mut self) {
         let (Some(word), true) = (F::CANDIDACY_COMMAND, self.best.script.is_some()) else { return };
         let mut index = 0;
         while let Some((time, node)) = self.failure.chosen.get(index).copied()
-            && !self.is_exhausted()
+            && !self.should_stop()
         {
             self.earlier_leader(word, time, node);
             index += 1;
         }
     }
 
-    /// Tries to make one node the leader earlier.
+    /// Tries to make one node the leader earlier. Returns whether a smaller run fails.
     fn earlier_leader(&mut self, word: &str, time: Time, node: NodeId) -> bool {
-        let led = Duration::from_nanos(u64::try_from(time.nanos()).unwrap_or(0));
+        let elected_at = Duration::from_nanos(u64::try_from(time.nanos()).unwrap_or(0));
         let script = self.script();
         let times = script.commands.iter().map(|command| command.at);
         let ends = script.faults.iter().map(|fault| fault.at + fault.lasts.unwrap_or(Duration::ZERO));
-        let last = times.chain(ends).filter(|at| *at < led).max().unwrap_or(Duration::ZERO);
-        // The node's own election timer is not needed any more.
-        let counting = self.failure.timers(node).partition_point(|set| *set <= Time::ZERO + last) as u64;
-        let silent = |number| Direction::Timer { node, number, takes: Duration::from_secs(1) };
-        let silences = [None, Some(silent(counting.max(1))), Some(silent(counting + 1))];
-        for wait in CANDIDACY_DELAYS.map(Duration::from_millis) {
-            let at = last + wait;
-            for leads in LEADERSHIP_DELAYS.map(Duration::from_millis) {
-                if at + leads >= led {
+        let last = times.chain(ends).filter(|at| *at < elected_at).max().unwrap_or(Duration::ZERO);
+        // The node's own election timer is not needed any more, so it is postponed.
+        let running_timer = self.failure.timers(node).partition_point(|set| *set <= Time::ZERO + last) as u64;
+        let postponed = |number| Direction::Timer { node, number, takes: Duration::from_secs(1) };
+        let postponements = [None, Some(postponed(running_timer.max(1))), Some(postponed(running_timer + 1))];
+        for candidacy_delay in CANDIDACY_DELAYS.map(Duration::from_millis) {
+            let at = last + candidacy_delay;
+            for election_delay in LEADERSHIP_DELAYS.map(Duration::from_millis) {
+                if at + election_delay >= elected_at {
                     continue;
                 }
-                let candidate = with_candidacy(&script, word, node, at, led, at + leads);
-                for silence in silences {
+                let candidate = with_candidacy(&script, word, node, at, elected_at, at + election_delay);
+                for postponement in postponements {
                     let mut candidate = candidate.clone();
-                    candidate
-                        .directions
-                        .retain(|direction| silence.is_none_or(|silence| !silence.contradicts(direction)));
-                    candidate.directions.extend(silence.filter(|_| self.failure.kind == Kind::Always));
+                    candidate.directions.retain(|direction| {
+                        postponement.is_none_or(|postponement| !postponement.contradicts(direction))
+                    });
+                    candidate.directions.extend(postponement.filter(|_| self.failure.kind == Kind::Always));
                     if self.try_script(candidate) {
                         return true;
                     }
@@ -60,17 +60,24 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// The script with one more command. Everything from `led` on moves with the leadership to
-/// `now_led`.
-fn with_candidacy(script: &Script, word: &str, node: NodeId, at: Duration, led: Duration, now_led: Duration) -> Script {
+/// The script with one more command. Everything from `elected_at` on moves earlier, so that it
+/// begins at `new_election_at`.
+fn with_candidacy(
+    script: &Script,
+    word: &str,
+    node: NodeId,
+    at: Duration,
+    elected_at: Duration,
+    new_election_at: Duration,
+) -> Script {
     let mut script = script.clone();
-    let pulled = |time: &mut Duration| {
-        if *time >= led {
-            *time = super::saturating_difference(*time, super::saturating_difference(led, now_led));
+    let move_earlier = |time: &mut Duration| {
+        if *time >= elected_at {
+            *time = super::saturating_difference(*time, super::saturating_difference(elected_at, new_election_at));
         }
     };
-    script.commands.iter_mut().for_each(|command| pulled(&mut command.at));
-    script.faults.iter_mut().for_each(|fault| pulled(&mut fault.at));
+    script.commands.iter_mut().for_each(|command| move_earlier(&mut command.at));
+    script.faults.iter_mut().for_each(|fault| move_earlier(&mut fault.at));
     script.commands.push(TimedCommand { at, node, word: word.into() });
     script.commands.sort_by_key(|command| command.at);
     script

@@ -10,9 +10,9 @@ impl<F: FamilyLab> Search<'_, F> {
     /// Removes nodes, many at once first.
     pub(super) fn fewer_nodes(&mut self) {
         let mut chunk = self.best.nodes / 2;
-        while chunk > 0 && !self.is_exhausted() {
+        while chunk > 0 && !self.should_stop() {
             let mut end = self.best.nodes;
-            while end > 0 && self.best.nodes > 1 && !self.is_exhausted() {
+            while end > 0 && self.best.nodes > 1 && !self.should_stop() {
                 let from = end.saturating_sub(chunk);
                 let gone = RemovedNodes { from, until: end };
                 if end - from < self.best.nodes {

@@ -46,11 +46,11 @@ impl<F: FamilyLab> Search<'_, F> {
 
     fn fewer_of(&mut self, part: Part) {
         let mut chunk = part.count(&self.script());
-        while chunk > 0 && !self.is_exhausted() {
+        while chunk > 0 && !self.should_stop() {
             // From the end, so that the beginning of the run stays unchanged for as long as
             // possible.
             let mut end = part.count(&self.script());
-            while end > 0 && !self.is_exhausted() {
+            while end > 0 && !self.should_stop() {
                 let from = end.saturating_sub(chunk);
                 self.try_script(part.without(&self.script(), from, end - from));
                 end = from.min(part.count(&self.script()));

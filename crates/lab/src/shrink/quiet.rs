@@ -22,7 +22,7 @@ impl<F: FamilyLab> Search<'_, F> {
             return;
         }
         let mut index = 0;
-        while index < self.best.nodes && !self.is_exhausted() {
+        while index < self.best.nodes && !self.should_stop() {
             let node = NodeId::from_index(index);
             self.take_down(node);
             self.postpone_timers(node);
@@ -46,7 +46,7 @@ impl<F: FamilyLab> Search<'_, F> {
         let until = self.failure.violation.time.nanos().unsigned_abs();
         let takes = SECOND.times(1 + until / SECOND.nanos());
         let mut number = 1;
-        while number <= (self.failure.timers(node).len() as u64).min(MAX_TIMERS) && !self.is_exhausted() {
+        while number <= (self.failure.timers(node).len() as u64).min(MAX_TIMERS) && !self.should_stop() {
             let mut script = self.script();
             let same = |known: &Direction| matches!(known, Direction::Timer { node: whose, number: which, .. } if (*whose, *which) == (node, number));
             if !script

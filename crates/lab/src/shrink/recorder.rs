@@ -143,7 +143,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
 
     /// Returns the recorded choices. Pending events come after the end.
     pub(super) fn finish(mut self) -> RecordedChoices {
-        self.disks.settle(self.clock.now);
+        self.disks.end_step(self.clock.now);
         // Only completed events show how long things take.
         self.script.directions.iter().for_each(|direction| self.pace.record(direction));
         let later = Duration::from_millis(1);
@@ -187,7 +187,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     fn record_input(&mut self, time: Time, now: Time, node: NodeId, input: &ObservedInput<'_, F::Command>) {
-        self.disks.settle(self.clock.now);
+        self.disks.end_step(self.clock.now);
         let at = self.elapsed(time);
         match input {
             ObservedInput::Start { incarnation, blank } => self.record_start(at, node, *incarnation, *blank),
@@ -298,7 +298,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     fn record_world_event(&mut self, time: Time, event: &WorldEvent<'_>) {
-        self.disks.settle(self.clock.now);
+        self.disks.end_step(self.clock.now);
         let at = self.elapsed(time);
         match event {
             WorldEvent::Lost { id, why, .. } => self.record_loss(time, *id, *why),

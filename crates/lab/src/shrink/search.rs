@@ -2,7 +2,7 @@
 
 use super::pace::Pace;
 use super::size::{Size, figures, size, without_unused_parts};
-use super::trial::{self, Excuses, Failure};
+use super::trial::{self, Failure, ProgressBlockers};
 use super::{End, Figures, Progress, Shrunk, is_explicit, record_choices, smaller};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
@@ -12,37 +12,46 @@ use quorate_journal::settings::{Latency, Length, Script};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Divisor of the total number of tries: the share of tries with random choices left.
-const ROUGH_SHARE: u64 = 2;
-/// Maximum number of other failing runs from which the search restarts.
+/// Runs with random choices left may use one part in this many of all tries.
+const RANDOM_TRIES_DIVISOR: u64 = 2;
+/// Maximum number of failing runs that the search keeps besides the best one, to restart from them.
 const MAX_OTHERS: usize = 4;
-/// Maximum number of events in all runs with random choices left.
-const ROUGH_EVENTS: u64 = 3_000_000;
+/// Maximum number of events in all runs with random choices left, taken together.
+const MAX_RANDOM_EVENTS: u64 = 3_000_000;
 
-/// The state of the search.
+/// The state of the search. The *first run* is the failing run to shrink; a *candidate* is a
+/// possible replacement of the best run so far.
 pub(super) struct Search<'a, F: FamilyLab> {
     pub(super) best: Spec<F>,
+    /// The failure of the best run.
     pub(super) failure: Failure,
+    /// The size of the best run.
     pub(super) size: Size,
-    before: Figures,
-    excuses: Excuses,
+    first_figures: Figures,
+    /// The circumstances that may explain a liveness failure of the first run.
+    first_blockers: ProgressBlockers,
     /// Whether the first run stayed within the fault tolerance that its algorithm promises.
     is_within_fault_tolerance: bool,
-    /// Durations of the first run, if a liveness property must not fail because of longer ones.
+    /// The longest durations of the first run, which candidates must not exceed. `None` for safety
+    /// properties, which do not depend on speed.
     pace: Option<Pace>,
+    /// Number of candidates run so far.
     tries: u64,
-    most: u64,
+    max_tries: u64,
+    /// Why the search must end, unless it ends because nothing more can be removed.
     end: Option<End>,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
     /// Fingerprints of tried candidates, which are not run again.
     tried: BTreeSet<u64>,
-    /// Whether candidates have random choices left, and how many seeds to try for each.
+    /// Whether candidates have random choices left, so that another seed gives another run.
     pub(super) has_random_choices: bool,
+    /// Number of seeds to try for each candidate with random choices left, besides its own.
     pub(super) seeds: u64,
-    /// Whether nothing more can be removed for now, so that it is worth trying many values for each
-    /// time.
-    pub(super) is_fine: bool,
-    rough_events: u64,
+    /// Whether to try many values for each time. This is worth its cost only when nothing more can
+    /// be removed.
+    pub(super) tries_many_values: bool,
+    /// Number of events so far in all runs with random choices left.
+    random_events: u64,
     /// Other failing runs from which the search can restart.
     others: Vec<(Size, Spec<F>, Failure)>,
 }
@@ -51,33 +60,34 @@ impl<'a, F: FamilyLab> Search<'a, F> {
     pub(super) fn new(
         spec: Spec<F>,
         failure: Failure,
-        most: u64,
+        max_tries: u64,
         progress: &'a mut dyn FnMut(&Progress) -> bool,
     ) -> Self {
         Self {
             size: size(&spec, &failure),
-            before: figures(&spec, &failure),
-            excuses: failure.excuses,
+            first_figures: figures(&spec, &failure),
+            first_blockers: failure.blockers,
             is_within_fault_tolerance: F::is_within_fault_tolerance(&spec),
             pace: (failure.kind == Kind::Eventually).then(|| record_choices(&spec, &failure).pace),
             best: spec,
             failure,
             tries: 0,
-            most,
+            max_tries,
             end: None,
             progress,
             tried: BTreeSet::new(),
             has_random_choices: false,
             seeds: 0,
-            is_fine: false,
-            rough_events: 0,
+            tries_many_values: false,
+            random_events: 0,
             others: Vec::new(),
         }
     }
 
-    /// Sets the figures of the first run.
-    pub(super) fn begin_with(&mut self, before: Figures) {
-        self.before = before;
+    /// Sets the figures of the first run. A journal needs this, because its figures differ from
+    /// those of the script that repeats it.
+    pub(super) fn set_first_figures(&mut self, figures: Figures) {
+        self.first_figures = figures;
     }
 
     pub(super) fn finish(self) -> Shrunk<F> {
@@ -88,40 +98,45 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             property: name,
             kind,
             spec: self.best,
-            before: self.before,
+            before: self.first_figures,
             tries: self.tries,
             end: self.end.unwrap_or(End::Smallest),
         }
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    /// Whether the search must end: it was interrupted, or all tries are used.
+    pub(super) fn has_ended(&self) -> bool {
         self.end.is_some()
     }
 
+    /// The script of the best run; empty if it has none.
     pub(super) fn script(&self) -> Script {
         self.best.script.clone().unwrap_or_default()
     }
 
+    /// Like [`try_spec`](Self::try_spec), for the best run with another script.
     pub(super) fn try_script(&mut self, script: Script) -> bool {
         let candidate = Spec { script: Some(script), ..self.best.clone() };
         self.try_spec(candidate)
     }
 
-    /// Makes a candidate the best run, if it fails in the same way and is smaller. With random
-    /// choices left, tries several seeds.
+    /// Makes a candidate the best run, if it fails in the same way and is smaller. Returns whether
+    /// it did. With random choices left, tries several seeds.
     pub(super) fn try_spec(&mut self, candidate: Spec<F>) -> bool {
         if !self.has_random_choices {
-            return self.try_one(candidate);
+            return self.try_with_seed(candidate);
         }
         // Another seed may fail later.
-        let patient = candidate.until.map(|Length(until)| Length(until.times(2)));
-        let until = if self.failure.kind == Kind::Always { patient } else { candidate.until };
+        let doubled = candidate.until.map(|Length(until)| Length(until.times(2)));
+        let until = if self.failure.kind == Kind::Always { doubled } else { candidate.until };
         let seeds = std::iter::once(candidate.seed).chain(1..=self.seeds);
-        seeds.into_iter().any(|seed| self.try_one(Spec { seed, until, ..candidate.clone() }))
+        seeds.into_iter().any(|seed| self.try_with_seed(Spec { seed, until, ..candidate.clone() }))
     }
 
-    fn try_one(&mut self, candidate: Spec<F>) -> bool {
-        let Some(failure) = self.fails(&candidate) else { return false };
+    /// Like [`try_spec`](Self::try_spec), with the candidate's own seed only. Keeps a candidate
+    /// that fails but is not smaller, to restart from it later.
+    fn try_with_seed(&mut self, candidate: Spec<F>) -> bool {
+        let Some(failure) = self.run_candidate(&candidate) else { return false };
         let size = size(&candidate, &failure);
         if size < self.size {
             self.accept(candidate, failure);
@@ -129,19 +144,20 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
         if self.has_random_choices && !candidate.is_scripted() {
             self.others.push((size, candidate, failure));
-            self.others.sort_by(|(one, _, _), (other, _, _)| one.cmp(other));
+            self.others.sort_by(|(left, _, _), (right, _, _)| left.cmp(right));
             self.others.truncate(MAX_OTHERS);
         }
         false
     }
 
-    /// Makes a candidate the best run, and removes parts without effect.
+    /// Makes a failing candidate the best run, whatever its size, and removes its parts without
+    /// effect.
     pub(super) fn accept(&mut self, candidate: Spec<F>, failure: Failure) {
         self.size = size(&candidate, &failure);
         (self.best, self.failure) = (candidate, failure);
         let reduced = without_unused_parts(&self.best, &self.failure);
         if reduced != self.best
-            && let Some(failure) = self.fails(&reduced)
+            && let Some(failure) = self.run_candidate(&reduced)
             && size(&reduced, &failure) <= self.size
         {
             self.size = size(&reduced, &failure);
@@ -149,112 +165,140 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// Runs a candidate and returns its failure, if the same property fails. `None` if it was tried
-    /// before.
-    pub(super) fn fails(&mut self, candidate: &Spec<F>) -> Option<Failure> {
-        let is_valid = F::validate(candidate).is_ok()
-            && candidate.faults.iter().all(|fault| fault.validate(candidate.nodes).is_ok())
-            && candidate.script.as_ref().is_none_or(|script| script.validate(candidate.nodes).is_ok());
-        // With an empty script, the workload would act instead.
-        let is_valid =
-            is_valid && (candidate.is_scripted() || !self.best.is_scripted() || F::is_silent(&candidate.settings));
-        if self.is_exhausted() || !is_valid || !self.is_fair(candidate) || !self.tried.insert(fingerprint(candidate)) {
+    /// Runs a candidate, which counts as one try, and returns its failure.
+    ///
+    /// Returns `None` without a run if the search should stop, the candidate is invalid or not
+    /// [comparable](Self::is_comparable), or it was tried before. Returns `None` after the run if
+    /// the property of the first run holds, or if its failure has a [new
+    /// cause](Self::has_new_blocker).
+    pub(super) fn run_candidate(&mut self, candidate: &Spec<F>) -> Option<Failure> {
+        if self.should_stop() || !self.is_valid(candidate) || !self.is_comparable(candidate) {
+            return None;
+        }
+        let is_new = self.tried.insert(fingerprint(candidate));
+        if !is_new {
             return None;
         }
         self.tries += 1;
         let best = figures(&self.best, &self.failure);
         if !(self.progress)(&Progress { tries: self.tries, best }) {
             self.end = Some(End::Interrupted);
-        } else if self.tries >= self.most {
+        } else if self.tries >= self.max_tries {
             self.end = Some(End::OutOfTries);
         }
-        let (failure, events) = trial::tried(candidate, Some(self.failure.name));
-        self.rough_events += if self.has_random_choices { events } else { 0 };
-        let failure = failure?;
-        let excused = failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
-        (!excused).then_some(failure)
+        let (failure, events) = trial::find_failure_and_count(candidate, Some(self.failure.name));
+        self.random_events += if self.has_random_choices { events } else { 0 };
+        failure.filter(|failure| !self.has_new_blocker(failure))
     }
 
-    /// Whether the candidate has no more reasons to fail than the first run.
-    fn is_fair(&self, candidate: &Spec<F>) -> bool {
+    fn is_valid(&self, candidate: &Spec<F>) -> bool {
+        // With an empty script, the workload would act instead.
+        let keeps_script = candidate.is_scripted() || !self.best.is_scripted() || F::is_silent(&candidate.settings);
+        keeps_script
+            && F::validate(candidate).is_ok()
+            && candidate.faults.iter().all(|fault| fault.validate(candidate.nodes).is_ok())
+            && candidate.script.as_ref().is_none_or(|script| script.validate(candidate.nodes).is_ok())
+    }
+
+    /// Whether a failure of the candidate would show the same bug as the first run: the candidate
+    /// is not slower, and exceeds the fault tolerance of its algorithm only if the first run did.
+    fn is_comparable(&self, candidate: &Spec<F>) -> bool {
         let is_as_fast = self.pace.is_none_or(|pace| pace.allows_spec(candidate));
         is_as_fast && (!self.is_within_fault_tolerance || F::is_within_fault_tolerance(candidate))
     }
 
-    /// Whether enough runs with random choices left were tried.
-    pub(super) fn is_exhausted(&self) -> bool {
-        let enough = self.tries >= self.most / ROUGH_SHARE || self.rough_events >= ROUGH_EVENTS;
-        self.is_over() || (self.has_random_choices && enough)
+    /// Whether a circumstance that the first run did not have, such as a node that stays down, may
+    /// explain why a liveness property fails.
+    fn has_new_blocker(&self, failure: &Failure) -> bool {
+        failure.kind == Kind::Eventually && !failure.blockers.is_subset_of(self.first_blockers)
     }
 
-    /// Removes everything that can be removed, until nothing can.
+    /// Whether to run no more candidates: the search must end, or runs with random choices left
+    /// have used their share of the tries or events.
+    pub(super) fn should_stop(&self) -> bool {
+        let is_share_used =
+            self.tries >= self.max_tries / RANDOM_TRIES_DIVISOR || self.random_events >= MAX_RANDOM_EVENTS;
+        self.has_ended() || (self.has_random_choices && is_share_used)
+    }
+
+    /// Removes parts of the best run until nothing more can be removed, then does the same with the
+    /// other failing runs found on the way.
     pub(super) fn refine(&mut self) {
-        self.leave_out();
-        while self.shake() {}
+        self.remove_parts();
+        while self.reduce_and_redraw() {}
         for (_, other, failure) in std::mem::take(&mut self.others) {
             self.restart_from(other, failure, false);
         }
     }
 
-    /// Restarts from another run, if it fails. Returns whether it does.
-    pub(super) fn consider(&mut self, other: Spec<F>) -> bool {
-        if self.is_over() || !self.is_fair(&other) {
+    /// Runs another experiment, which counts as one try. If it fails in the same way, shrinks it,
+    /// and makes the result the best run if that is smaller. Returns whether it failed.
+    pub(super) fn try_other_run(&mut self, other: Spec<F>) -> bool {
+        if self.has_ended() || !self.is_comparable(&other) {
             return false;
         }
         self.tries += 1;
-        let excused = |failure: &Failure| failure.kind == Kind::Eventually && !failure.excuses.are_among(self.excuses);
-        let failure = trial::fails(&other, Some(self.failure.name));
-        let Some(failure) = failure.filter(|failure| !excused(failure)) else { return false };
+        let failure = trial::find_failure(&other, Some(self.failure.name));
+        let Some(failure) = failure.filter(|failure| !self.has_new_blocker(failure)) else { return false };
         self.restart_from(other, failure, true);
         true
     }
 
-    /// Restarts from another failing run, shrinks it with other seeds first if `is_rough`, and
-    /// keeps the result if it is smaller than the best.
-    fn restart_from(&mut self, other: Spec<F>, failure: Failure, is_rough: bool) {
-        if self.is_over() {
+    /// Shrinks another failing run, and makes the result the best run if it is smaller.
+    /// `tries_other_seeds` tells whether to shrink it with other seeds before a script fixes its
+    /// random choices.
+    fn restart_from(&mut self, other: Spec<F>, failure: Failure, tries_other_seeds: bool) {
+        if self.has_ended() {
             return;
         }
         self.keep_if_smaller(other, failure, |search| {
-            if is_rough {
-                search.make_fewer();
+            if tries_other_seeds {
+                search.reduce_random_run();
             }
             search.begin_scripted();
             search.make_explicit();
-            search.leave_out();
+            search.remove_parts();
             is_explicit(&search.best)
         });
     }
 
-    /// Starts from a candidate, and returns to the best run unless `act` succeeds with a smaller
-    /// one.
-    fn keep_if_smaller(&mut self, candidate: Spec<F>, failure: Failure, act: impl FnOnce(&mut Self) -> bool) -> bool {
-        let before = (self.best.clone(), self.failure.clone(), self.size.clone());
+    /// Makes a failing candidate the best run and shrinks it. Restores the previous best run unless
+    /// `shrink` returns `true` and the result is smaller. Returns whether the result was kept.
+    fn keep_if_smaller(
+        &mut self,
+        candidate: Spec<F>,
+        failure: Failure,
+        shrink: impl FnOnce(&mut Self) -> bool,
+    ) -> bool {
+        let (best, best_failure, best_size) = (self.best.clone(), self.failure.clone(), self.size.clone());
         self.accept(candidate, failure);
-        let will_do = act(self);
-        let smaller = self.size < before.2 && will_do;
-        if !smaller {
-            (self.best, self.failure, self.size) = before;
+        let is_usable = shrink(self);
+        let is_kept = is_usable && self.size < best_size;
+        if !is_kept {
+            (self.best, self.failure, self.size) = (best, best_failure, best_size);
         }
-        smaller
+        is_kept
     }
 
-    /// Removes everything that can be removed, with few and then with many values for each time.
-    fn leave_out(&mut self) {
-        for is_fine in [false, true] {
-            self.is_fine = is_fine;
-            self.leave_out_all();
+    /// Removes every part that can be removed. Tries few values for each time at first, then many.
+    fn remove_parts(&mut self) {
+        for tries_many_values in [false, true] {
+            self.tries_many_values = tries_many_values;
+            self.remove_until_stable();
         }
-        self.is_fine = false;
+        self.tries_many_values = false;
     }
 
-    fn leave_out_all(&mut self) {
+    /// Repeats all kinds of removal until a round changes nothing.
+    fn remove_until_stable(&mut self) {
         let mut before: Option<Size> = None;
-        // At first, a shorter time alone is no reason to try everything again.
-        let is_same = |before: &Size, now: &Size, is_fine: bool| {
-            before.leading_parts() == now.leading_parts() && (!is_fine || before == now)
+        // With few values for each time, a shorter time alone does not justify another round.
+        let is_same = |before: &Size, now: &Size, tries_many_values: bool| {
+            before.leading_parts() == now.leading_parts() && (!tries_many_values || before == now)
         };
-        while !before.as_ref().is_some_and(|before| is_same(before, &self.size, self.is_fine)) && !self.is_over() {
+        while !before.as_ref().is_some_and(|before| is_same(before, &self.size, self.tries_many_values))
+            && !self.has_ended()
+        {
             before = Some(self.size.clone());
             self.fewer_nodes();
             self.fewer_lines();
@@ -267,43 +311,45 @@ impl<'a, F: FamilyLab> Search<'a, F> {
         }
     }
 
-    /// Shrinks a run with random choices left, and keeps the result if it is smaller than the best.
-    pub(super) fn settle(&mut self, candidate: Spec<F>) -> bool {
-        let Some(failure) = self.fails(&candidate) else { return false };
+    /// Runs a candidate with random choices left. If it fails, fixes its choices in a script,
+    /// shrinks that, and makes the result the best run if it is smaller. Returns whether it is.
+    pub(super) fn try_shrunk(&mut self, candidate: Spec<F>) -> bool {
+        let Some(failure) = self.run_candidate(&candidate) else { return false };
         self.keep_if_smaller(candidate, failure, |search| {
             search.make_explicit();
-            search.leave_out();
+            search.remove_parts();
             is_explicit(&search.best)
         })
     }
 
-    /// Tries other settings, alone or with fewer lines.
+    /// Tries a candidate with simpler settings. If it fails but is not smaller, also removes lines
+    /// of its script.
     fn try_simpler(&mut self, candidate: Spec<F>) -> bool {
-        let Some(failure) = self.fails(&candidate) else { return false };
-        let before = self.size.clone();
+        let Some(failure) = self.run_candidate(&candidate) else { return false };
+        let best_size = self.size.clone();
         self.keep_if_smaller(candidate, failure, |search| {
-            if search.size >= before {
+            if search.size >= best_size {
                 search.fewer_lines();
             }
             true
         })
     }
 
-    /// Tries default settings.
+    /// Tries simple settings one by one, then smaller settings of the family.
     fn simpler_settings(&mut self) {
         let millisecond = Latency::Fixed(Duration::from_millis(1));
-        let still = Latency::Fixed(Duration::ZERO);
+        let zero = Latency::Fixed(Duration::ZERO);
         for change in [
             |spec: &mut Spec<F>, millisecond, _| spec.latency = millisecond,
-            |spec: &mut Spec<F>, _, still| spec.disk = still,
+            |spec: &mut Spec<F>, _, zero| spec.disk = zero,
             |spec: &mut Spec<F>, _, _| spec.disk = Latency::Fixed(Duration::from_secs(1)),
-            |spec: &mut Spec<F>, _, still| spec.processing = still,
+            |spec: &mut Spec<F>, _, zero| spec.processing = zero,
             |spec: &mut Spec<F>, _, _| spec.fifo = false,
             |spec: &mut Spec<F>, _, _| spec.links = LinkChoice::Auto,
             |spec: &mut Spec<F>, _, _| spec.seed = 1,
         ] {
             let mut candidate = self.best.clone();
-            change(&mut candidate, millisecond, still);
+            change(&mut candidate, millisecond, zero);
             self.try_simpler(candidate);
         }
         while smaller(&self.best).into_iter().any(|candidate| self.try_simpler(candidate)) {}

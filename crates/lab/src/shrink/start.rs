@@ -18,7 +18,7 @@ const FIRST_SEEDS: u64 = 20;
 
 impl<F: FamilyLab> Search<'_, F> {
     /// Tries smaller runs with random choices left. Other seeds may fail if this one does not.
-    pub(super) fn make_fewer(&mut self) {
+    pub(super) fn reduce_random_run(&mut self) {
         let reduced = without_unused_parts(&self.best, &self.failure);
         self.try_spec(reduced);
         if is_explicit(&self.best) {
@@ -34,7 +34,7 @@ impl<F: FamilyLab> Search<'_, F> {
         self.has_random_choices = true;
         let mut level = 0;
         while let Some(seeds) = SEEDS.get(level)
-            && !self.is_exhausted()
+            && !self.should_stop()
         {
             self.seeds = *seeds;
             level = if act(self) { 0 } else { level + 1 };
@@ -49,11 +49,12 @@ impl<F: FamilyLab> Search<'_, F> {
             return;
         }
         if self.begin_scripted() {
-            self.leave_out_with_random_choices();
+            self.remove_parts_with_random_choices();
         }
     }
 
-    /// Makes a script of the best run's commands and faults the best run.
+    /// Replaces the best run with a script of its commands and faults, if that fails. Returns
+    /// whether it does.
     pub(super) fn begin_scripted(&mut self) -> bool {
         [false, true].into_iter().any(|is_full| {
             let script = scripted(&self.best, record_choices(&self.best, &self.failure), is_full);
@@ -61,8 +62,8 @@ impl<F: FamilyLab> Search<'_, F> {
         })
     }
 
-    /// Makes the first failing script the best run. Clients of a script do not retry, so commands
-    /// that a crash would lose are removed if necessary.
+    /// Makes the first failing script the best run, and returns whether there is one. Clients of a
+    /// script do not retry, so commands that a crash would lose are removed if necessary.
     fn begin_script(&mut self, scripted: &Spec<F>) -> bool {
         let Some(script) = &scripted.script else { return false };
         let uncrashed = [0, 1, 10].map(|seconds| without_crashed_commands(script, Duration::from_secs(seconds)));
@@ -80,7 +81,7 @@ impl<F: FamilyLab> Search<'_, F> {
         let seeds = std::iter::once(scripted.seed).chain(1..=FIRST_SEEDS);
         for (seed, script) in seeds.flat_map(|seed| scripts.iter().map(move |script| (seed, script))) {
             let candidate = Spec { seed, script: Some(script.clone()), ..scripted.clone() };
-            if let Some(failure) = self.fails(&candidate) {
+            if let Some(failure) = self.run_candidate(&candidate) {
                 self.accept(candidate, failure);
                 return true;
             }
@@ -88,7 +89,7 @@ impl<F: FamilyLab> Search<'_, F> {
         false
     }
 
-    fn leave_out_with_random_choices(&mut self) {
+    fn remove_parts_with_random_choices(&mut self) {
         self.with_random_choices(|search| {
             let before = search.size.leading_parts();
             search.fewer_nodes();
@@ -103,9 +104,9 @@ impl<F: FamilyLab> Search<'_, F> {
         let spec = &self.best;
         let nodes = fewer(spec.nodes as u64);
         let nodes = nodes.map(|nodes| RemovedNodes { from: nodes as usize, until: spec.nodes }.without(spec));
-        let still = Latency::Fixed(Duration::ZERO);
+        let zero = Latency::Fixed(Duration::ZERO);
         let simple = [
-            Spec { processing: still, ..spec.clone() },
+            Spec { processing: zero, ..spec.clone() },
             Spec { fifo: false, ..spec.clone() },
             Spec { loss: Chance::NEVER, ..spec.clone() },
             Spec { duplicate: Chance::NEVER, ..spec.clone() },
@@ -122,14 +123,14 @@ impl<F: FamilyLab> Search<'_, F> {
         }
         let explicit_spec = explicit(&self.best, record_choices(&self.best, &self.failure), &self.failure);
         for candidate in with_fast_messages(explicit_spec) {
-            if let Some(failure) = self.fails(&candidate) {
+            if let Some(failure) = self.run_candidate(&candidate) {
                 return self.accept(candidate, failure);
             }
         }
     }
 
     /// If no script determines the commands, a script can still contain the faults.
-    pub(super) fn make_faulted(&mut self) {
+    pub(super) fn script_faults_only(&mut self) {
         if self.best.script.is_some() {
             return;
         }
@@ -147,7 +148,7 @@ impl<F: FamilyLab> Search<'_, F> {
             settings: F::without_random_faults(&spec.settings),
             ..spec.clone()
         };
-        if let Some(failure) = self.fails(&candidate) {
+        if let Some(failure) = self.run_candidate(&candidate) {
             self.accept(candidate, failure);
         }
     }

@@ -43,7 +43,7 @@ impl<C: std::fmt::Display, E> Observer<C, E> for Inputs {
 
 fn failing<F: FamilyLab>(spec: &Spec<F>) -> Option<Failure> {
     spec.validate().unwrap();
-    trial::fails(spec, None)
+    trial::find_failure(spec, None)
 }
 
 /// Asserts that the script of a failing run repeats it, input by input. Returns `false` if the run

@@ -23,15 +23,15 @@ impl<F: FamilyLab> Search<'_, F> {
             self.try_script(Script { directions: Vec::new(), ..compressed(&self.script(), step) });
         }
         self.close_gaps();
-        if self.is_fine {
+        if self.tries_many_values {
             self.scale();
         }
         let mut index = 0;
-        while index < times(&mut self.script()).len() && !self.is_exhausted() {
-            while self.simpler_time(index) && self.is_fine {}
+        while index < times(&mut self.script()).len() && !self.should_stop() {
+            while self.simpler_time(index) && self.tries_many_values {}
             index += 1;
         }
-        if self.is_fine {
+        if self.tries_many_values {
             self.simpler_pairs();
         }
         self.close_gaps();
@@ -40,14 +40,14 @@ impl<F: FamilyLab> Search<'_, F> {
     /// Whether it is worth trying many values: not while most are about to be removed, nor if there
     /// are too many.
     fn is_thorough(&self) -> bool {
-        self.is_fine && times(&mut self.script()).len() <= MAX_THOROUGH
+        self.tries_many_values && times(&mut self.script()).len() <= MAX_THOROUGH
     }
 
     /// Shortens the gaps between events; all later events move as well.
     fn close_gaps(&mut self) {
         let mut index = 0;
         while let Some((before, after)) = gap(&self.script(), index)
-            && !self.is_exhausted()
+            && !self.should_stop()
         {
             let shorter = shorter(saturating_difference(after, before), self.is_thorough());
             let closed =
@@ -70,7 +70,7 @@ impl<F: FamilyLab> Search<'_, F> {
             script
         };
         for share in [1, 2, 5, 7, 9] {
-            while !self.is_exhausted() && self.try_script(faster(&self.script(), share)) {}
+            while !self.should_stop() && self.try_script(faster(&self.script(), share)) {}
         }
     }
 
@@ -94,7 +94,7 @@ impl<F: FamilyLab> Search<'_, F> {
             return;
         }
         for (one, other) in (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other))) {
-            while !self.is_exhausted() && self.simpler_pair(one, other) {}
+            while !self.should_stop() && self.simpler_pair(one, other) {}
         }
     }
 

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 /// How a run fails.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
+    /// The name of the violated property.
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) violation: Violation,
@@ -21,41 +22,44 @@ pub(super) struct Failure {
     pub(super) events: u64,
     /// Number of commands among them.
     pub(super) commands: u64,
-    pub(super) excuses: Excuses,
+    pub(super) blockers: ProgressBlockers,
     /// The nodes that became chosen up to the violation, with times.
     pub(super) chosen: Vec<(Time, NodeId)>,
     counts: Counts,
 }
 
-/// Excuses for the failure of a liveness property. A smaller run must not have an excuse that the
-/// first run had not.
+/// Circumstances at the end of a run that can keep a liveness property from holding, although the
+/// algorithm is correct. A smaller run must not have one that the first run did not have: its
+/// failure might have that cause instead of the bug.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Excuses {
-    /// The time ran out.
-    stopped: bool,
-    down: bool,
-    paused: bool,
-    /// A node holds what others want, and was never asked to release it.
-    busy: bool,
+pub(super) struct ProgressBlockers {
+    is_out_of_time: bool,
+    has_down_node: bool,
+    has_paused_node: bool,
+    /// A node holds the resource that others request, and was never told to release it.
+    has_holder: bool,
     /// A partition, a bad link or a full disk never ended.
-    open: bool,
+    has_open_fault: bool,
 }
 
-impl Excuses {
-    /// Whether the other run has all of these excuses too.
-    pub(super) fn are_among(self, other: Self) -> bool {
-        let all = |excuses: Self| [excuses.stopped, excuses.down, excuses.paused, excuses.busy, excuses.open];
-        all(self).into_iter().zip(all(other)).all(|(mine, theirs)| !mine || theirs)
+impl ProgressBlockers {
+    /// Whether the other run has all of these blockers too.
+    pub(super) fn is_subset_of(self, other: Self) -> bool {
+        let flags = |blockers: Self| {
+            let Self { is_out_of_time, has_down_node, has_paused_node, has_holder, has_open_fault } = blockers;
+            [is_out_of_time, has_down_node, has_paused_node, has_holder, has_open_fault]
+        };
+        flags(self).into_iter().zip(flags(other)).all(|(mine, theirs)| !mine || theirs)
     }
 }
 
 /// Runs a candidate. Returns its first failure, or that of the named property.
-pub(super) fn fails<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Option<Failure> {
-    tried(spec, property).0
+pub(super) fn find_failure<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Option<Failure> {
+    find_failure_and_count(spec, property).0
 }
 
-/// Like [`fails`], with the total number of inputs.
-pub(super) fn tried<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Option<Failure>, u64) {
+/// Like [`find_failure`]; also returns the total number of inputs of the run.
+pub(super) fn find_failure_and_count<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Option<Failure>, u64) {
     let judges = F::properties(spec, JudgingLevel::Verdicts);
     let FinishedRun { ending, events, observer: (tally, judges) } =
         simulate(spec, (Tally::<F>::new(spec.nodes), judges));
@@ -63,12 +67,13 @@ pub(super) fn tried<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> (Op
     (failure(tally, &verdicts, property, ending == Ending::Stopped), events)
 }
 
-/// Returns the failure that the verdicts show, if there is any.
+/// Returns the first failure that the verdicts show, or that of the named property.
+/// `is_out_of_time` tells whether the run was stopped because its time ran out.
 pub(super) fn failure<F: FamilyLab>(
     tally: Tally<F>,
     verdicts: &[Verdict],
     property: Option<&str>,
-    stopped: bool,
+    is_out_of_time: bool,
 ) -> Option<Failure> {
     let wanted = |verdict: &&Verdict| match property {
         Some(name) => verdict.name == name,
@@ -76,7 +81,7 @@ pub(super) fn failure<F: FamilyLab>(
     };
     let verdict = verdicts.iter().filter(|verdict| verdict.holds == Some(false)).find(wanted)?;
     let violation = verdict.violation.clone()?;
-    let excuses = tally.excuses(stopped);
+    let blockers = tally.blockers(is_out_of_time);
     let before = |lines: &[u64]| lines.partition_point(|line| *line <= violation.line) as u64;
     let chosen = tally.chosen.iter().filter(|(line, _, _)| *line <= violation.line);
     Some(Failure {
@@ -84,7 +89,7 @@ pub(super) fn failure<F: FamilyLab>(
         kind: verdict.kind,
         events: before(&tally.inputs),
         commands: before(&tally.commands),
-        excuses,
+        blockers,
         chosen: chosen.map(|(_, time, node)| (*time, *node)).collect(),
         counts: tally.counts,
         violation,
@@ -92,11 +97,12 @@ pub(super) fn failure<F: FamilyLab>(
 }
 
 impl Failure {
-    /// Whether this direction had an effect.
+    /// Whether the run has the message, timer or sync to which this direction applies.
     pub(super) fn has_used(&self, direction: &Direction) -> bool {
         self.counts.contains(direction)
     }
 
+    /// The times at which the node set its timers, in order.
     pub(super) fn timers(&self, node: NodeId) -> &[Time] {
         self.counts.timers.get(&node).map_or(&[], Vec::as_slice)
     }
@@ -132,7 +138,7 @@ pub(super) struct Tally<F: FamilyLab> {
     chosen: Vec<(u64, Time, NodeId)>,
     counts: Counts,
     /// Faults of the network and of disks that have not ended.
-    open: Vec<String>,
+    open_faults: Vec<String>,
     roles: Roles<F::Command, F::Event>,
 }
 
@@ -144,20 +150,20 @@ impl<F: FamilyLab> Tally<F> {
             commands: Vec::new(),
             chosen: Vec::new(),
             counts: Counts::default(),
-            open: Vec::new(),
+            open_faults: Vec::new(),
             roles: Roles::new(nodes, F::role_after),
         }
     }
 
-    /// The excuses at the end of the run.
-    fn excuses(&self, stopped: bool) -> Excuses {
+    /// The blockers at the end of the run.
+    fn blockers(&self, is_out_of_time: bool) -> ProgressBlockers {
         let any = |role: Role| self.roles.all().any(|current| current == role);
-        Excuses {
-            stopped,
-            down: any(Role::Down),
-            paused: any(Role::Paused),
-            busy: F::CHOSEN_NODE_BLOCKS_OTHERS && any(Role::Chosen),
-            open: !self.open.is_empty(),
+        ProgressBlockers {
+            is_out_of_time,
+            has_down_node: any(Role::Down),
+            has_paused_node: any(Role::Paused),
+            has_holder: F::CHOSEN_NODE_BLOCKS_OTHERS && any(Role::Chosen),
+            has_open_fault: !self.open_faults.is_empty(),
         }
     }
 
@@ -181,13 +187,13 @@ impl<F: FamilyLab> Tally<F> {
 
     fn record_change(&mut self, text: &str) {
         if text == "heal" {
-            self.open.retain(|open| !open.starts_with("cut"));
+            self.open_faults.retain(|open| !open.starts_with("cut"));
         } else if let Some(ended) = text.strip_prefix("end of ") {
-            if let Some(index) = self.open.iter().position(|open| open == ended) {
-                self.open.remove(index);
+            if let Some(index) = self.open_faults.iter().position(|open| open == ended) {
+                self.open_faults.remove(index);
             }
         } else if ["cut", "link", "disk"].iter().any(|word| text.starts_with(word)) && !text.ends_with("fails") {
-            self.open.push(text.to_owned());
+            self.open_faults.push(text.to_owned());
         }
     }
 }

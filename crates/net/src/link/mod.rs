@@ -227,13 +227,13 @@ impl Link {
     /// nothing.
     pub fn record_consumed(&mut self, incarnation: Incarnation, last: u64, bytes: usize) {
         if self.peer_incarnation == Some(incarnation) {
-            self.acknowledgements.record(last, bytes);
+            self.acknowledgements.record_batch(last, bytes);
         }
     }
 
     /// The number of the last message consumed from the peer's current incarnation.
     pub fn last_received(&self) -> u64 {
-        self.acknowledgements.last()
+        self.acknowledgements.last_number()
     }
 
     /// Whether the node consumed enough bytes since the last acknowledgement to send the next one
@@ -253,7 +253,7 @@ impl Link {
     /// The header of a frame that is written now.
     pub fn header(&self, epoch: Epoch) -> Header {
         let Origin { group, node: sender, incarnation } = self.origin;
-        Header { group, sender, incarnation, epoch, acknowledged: self.acknowledgements.last() }
+        Header { group, sender, incarnation, epoch, acknowledged: self.acknowledgements.last_number() }
     }
 
     /// A frame with this body. Like every frame it acknowledges all consumed messages.

@@ -2,44 +2,49 @@
 
 use quorate_core::Incarnation;
 
-/// Number of consumed bytes after which an acknowledgement is due at once. It is far below what a
-/// sender may hold.
+/// Number of consumed bytes after which an acknowledgement is due at once. It is far below the
+/// limit on the bytes that a sender retains.
 const DUE_BYTES: usize = 64 * 1024;
 
 /// The acknowledgements that this node owes the peer.
 #[derive(Debug, Default)]
 pub(super) struct Acknowledgements {
-    last: u64,
+    /// Number of the last message consumed from the peer; 0 for none.
+    last_number: u64,
     /// Bytes of the batches consumed since the last acknowledgement. Duplicates count, because a
     /// peer that retransmits has missed an acknowledgement.
     unacknowledged_bytes: usize,
+    /// Whether the node consumed a batch since the last acknowledgement.
     is_pending: bool,
 }
 
 impl Acknowledgements {
-    pub(super) fn record(&mut self, last: u64, bytes: usize) {
-        self.last = self.last.max(last);
+    /// Records that the node consumed a batch of `bytes`, which ends with message `last_number`.
+    pub(super) fn record_batch(&mut self, last_number: u64, bytes: usize) {
+        self.last_number = self.last_number.max(last_number);
         self.unacknowledged_bytes = self.unacknowledged_bytes.saturating_add(bytes);
         self.is_pending = true;
     }
 
+    /// Records that an acknowledgement was sent: none is pending now.
     pub(super) fn mark_sent(&mut self) {
-        *self = Self { last: self.last, ..Self::default() };
+        *self = Self { last_number: self.last_number, ..Self::default() };
     }
 
-    /// Starts again for another incarnation of the peer, whose numbers begin at 1.
+    /// Forgets everything, for a new incarnation of the peer, whose message numbers begin at 1.
     pub(super) fn reset(&mut self) {
         *self = Self::default();
     }
 
-    pub(super) fn last(&self) -> u64 {
-        self.last
+    pub(super) fn last_number(&self) -> u64 {
+        self.last_number
     }
 
     pub(super) fn is_pending(&self) -> bool {
         self.is_pending
     }
 
+    /// Whether so many bytes are unacknowledged that an acknowledgement must be sent at once.
     pub(super) fn is_due(&self) -> bool {
         self.unacknowledged_bytes >= DUE_BYTES
     }
@@ -48,49 +53,50 @@ impl Acknowledgements {
 /// Whether a message is new or a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
-    Fresh,
-    Repeated,
+    New,
+    Duplicate,
 }
 
-/// Detects duplicates among a peer's messages. It belongs to the task that consumes messages, which
-/// may be another one than the owner of the [`Link`](super::Link).
+/// Detects duplicates among a peer's messages. The task that consumes the messages owns it; another
+/// task may own the [`Link`](super::Link).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicateFilter {
     incarnation: Option<Incarnation>,
-    last: u64,
-    repeated: u64,
+    last_number: u64,
+    duplicates: u64,
 }
 
 impl DuplicateFilter {
-    /// Begins a batch from this incarnation of the peer. A later incarnation than the last starts
-    /// its numbers again. Returns `false` for an earlier one, whose batch the caller must discard.
+    /// Begins a batch from this incarnation of the peer. The first batch of a later incarnation
+    /// resets the expected message number. Returns `false` for an earlier one, whose batch the
+    /// caller must discard.
     #[must_use]
     pub fn begin_batch(&mut self, incarnation: Incarnation) -> bool {
         if self.incarnation < Some(incarnation) {
-            (self.incarnation, self.last) = (Some(incarnation), 0);
+            (self.incarnation, self.last_number) = (Some(incarnation), 0);
         }
         self.incarnation == Some(incarnation)
     }
 
-    /// Classifies the next message of the batch by its number.
+    /// Classifies the next message of the batch by its number, and records it.
     #[inline]
     pub fn receive(&mut self, number: u64) -> Receipt {
-        if number > self.last {
-            self.last = number;
-            Receipt::Fresh
+        if number > self.last_number {
+            self.last_number = number;
+            Receipt::New
         } else {
-            self.repeated += 1;
-            Receipt::Repeated
+            self.duplicates += 1;
+            Receipt::Duplicate
         }
     }
 
     /// The last number received from the current incarnation; 0 for none.
-    pub fn last(&self) -> u64 {
-        self.last
+    pub fn last_number(&self) -> u64 {
+        self.last_number
     }
 
-    /// Number of duplicates, over all incarnations.
-    pub fn repeated(&self) -> u64 {
-        self.repeated
+    /// Number of duplicates received, over all incarnations.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
     }
 }

@@ -258,7 +258,7 @@ struct Wire {
 
 struct Side {
     link: Link,
-    reception: DuplicateFilter,
+    duplicate_filter: DuplicateFilter,
     incarnation: u64,
     /// The numbers that this incarnation has pushed, in order.
     pushed: Vec<u64>,
@@ -285,9 +285,9 @@ fn content(side: usize, incarnation: u64, number: u64, length: usize) -> Vec<u8>
 impl Side {
     fn new(place: usize, incarnation: u64) -> Self {
         let room = LinkLimits { crowded_bytes: 1 << 20, held_bytes: 1 << 30, message_bytes: 1 << 20 };
-        let (link, reception) = (link(place, incarnation, room), DuplicateFilter::default());
+        let (link, duplicate_filter) = (link(place, incarnation, room), DuplicateFilter::default());
         let (pushed, before, consumed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        Self { link, reception, incarnation, pushed, before, consumed }
+        Self { link, duplicate_filter, incarnation, pushed, before, consumed }
     }
 
     fn meet(&mut self, header: &Header, knows: Option<Incarnation>) {
@@ -314,16 +314,16 @@ impl Side {
             }
             let Body::Batch(body) = frame.body else { continue };
             let incarnation = frame.header.incarnation;
-            assert!(self.reception.begin_batch(incarnation));
+            assert!(self.duplicate_filter.begin_batch(incarnation));
             let log = self.consumed.entry(incarnation.0).or_default();
             for message in BatchReader::new(&body) {
                 let (number, bytes) = message.unwrap();
                 assert_eq!(bytes, content(1 - place, incarnation.0, number, bytes.len()));
-                if self.reception.receive(number) == Receipt::Fresh {
+                if self.duplicate_filter.receive(number) == Receipt::New {
                     log.push(number);
                 }
             }
-            self.link.record_consumed(incarnation, self.reception.last(), body.len());
+            self.link.record_consumed(incarnation, self.duplicate_filter.last_number(), body.len());
         }
     }
 }

@@ -14,45 +14,50 @@ pub(super) struct Report<'a> {
     nodes: usize,
     rounds: Rounds,
     #[serde(skip_serializing_if = "Option::is_none")]
-    views: Option<Changes>,
+    views: Option<ViewChanges>,
     complete: bool,
     end: &'static str,
     /// Null for random walks, which do not count distinct states.
     states: Option<u64>,
+    /// Number of transitions taken, plus the initial states.
     generated: u64,
     depth: u64,
     seconds: f64,
     states_per_second: Option<f64>,
     bytes_per_state: Option<f64>,
     collision_probability: f64,
+    /// The search for properties that need history.
     #[serde(skip_serializing_if = "Option::is_none")]
     past: Option<AdditionalSearch>,
+    /// The search for properties that need fairness.
     #[serde(skip_serializing_if = "Option::is_none")]
     fair: Option<AdditionalSearch>,
+    /// Number of random walks.
     #[serde(skip_serializing_if = "Option::is_none")]
     walks: Option<u64>,
-    properties: Vec<Row>,
+    properties: Vec<PropertyResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pictures: &'a [Picture],
 }
 
+/// Number of requests or elections per client, or the word `unbounded`.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Rounds {
-    Counted(u8),
-    Word(&'static str),
+    Bounded(u8),
+    Unbounded(&'static str),
 }
 
-/// How the group's views change.
+/// How often the group's view changes, and which service decides on the members.
 #[derive(Serialize)]
-struct Changes {
+struct ViewChanges {
     changes: u8,
     membership: MembershipService,
 }
 
-impl From<Views> for Changes {
+impl From<Views> for ViewChanges {
     fn from(Views { changes, waits_for_leases }: Views) -> Self {
         Self {
             changes,
@@ -78,7 +83,7 @@ impl From<&Pass> for AdditionalSearch {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct PropertyResult {
     name: &'static str,
     kind: Kind,
     /// Null if the check could not decide.
@@ -86,19 +91,21 @@ struct Row {
     counterexample_length: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycle_length: Option<usize>,
+    /// Why the check could not decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'static str>,
 }
 
-impl From<&Verdict> for Row {
+impl From<&Verdict> for PropertyResult {
     fn from(verdict: &Verdict) -> Self {
-        let example = verdict.counterexample.as_ref();
+        let counterexample = verdict.counterexample.as_ref();
         Self {
             name: verdict.name,
             kind: verdict.kind,
             holds: verdict.holds,
-            counterexample_length: example.map(|example| example.len()),
-            cycle_length: example.and_then(|example| Some(example.len() - example.cycle()?)),
+            counterexample_length: counterexample.map(|counterexample| counterexample.len()),
+            cycle_length: counterexample
+                .and_then(|counterexample| Some(counterexample.len() - counterexample.cycle()?)),
             why: verdict.unknown,
         }
     }
@@ -117,10 +124,14 @@ impl<'a> Report<'a> {
         Self {
             algorithm: spec.algorithm.name(),
             nodes: spec.setup.nodes,
-            rounds: spec.rounds.map_or(Rounds::Word("unbounded"), Rounds::Counted),
-            views: spec.setup.views.map(Changes::from),
+            rounds: spec.rounds.map_or(Rounds::Unbounded("unbounded"), Rounds::Bounded),
+            views: spec.setup.views.map(ViewChanges::from),
             complete: run.is_complete(),
-            end: if findings.end == End::Complete && !run.is_complete() { "not-judged" } else { word(findings.end) },
+            end: if findings.end == End::Complete && !run.is_complete() {
+                "not-judged"
+            } else {
+                end_name(findings.end)
+            },
             states,
             generated,
             depth,
@@ -131,14 +142,14 @@ impl<'a> Report<'a> {
             past: findings.past.as_ref().map(AdditionalSearch::from),
             fair: findings.fair.as_ref().map(AdditionalSearch::from),
             walks: findings.walks,
-            properties: findings.verdicts.iter().map(Row::from).collect(),
+            properties: findings.verdicts.iter().map(PropertyResult::from).collect(),
             replay,
             pictures,
         }
     }
 }
 
-fn word(end: End) -> &'static str {
+fn end_name(end: End) -> &'static str {
     match end {
         End::Complete => "complete",
         End::FirstViolation => "first-breach",

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use quorate_journal::property::{Kind, Verdict as Judgement};
 use quorate_journal::settings::nearest;
 use quorate_lab::registry::{Entry, Family, all, fixtures};
-use quorate_lab::registry::{Task, of_family};
+use quorate_lab::registry::{Task, dispatch_to_family};
 use quorate_lab::sweep::{self, Summary, Sweep};
 use quorate_lab::{FamilyLab, Spec};
 use serde::Serialize;
@@ -87,7 +87,7 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     anyhow::ensure!(!entries.is_empty(), "No algorithm of the {family} family supports --views; leave it out.");
     let option = args.run.option_of(family)?;
     if let Some(option) = option {
-        let refusals = entries.iter().map(|entry| of_family(entry, OptionCheck { args })).collect::<Vec<_>>();
+        let refusals = entries.iter().map(|entry| dispatch_to_family(entry, OptionCheck { args })).collect::<Vec<_>>();
         if let Some(why) = refusals.iter().all(Option::is_some).then(|| refusals.into_iter().flatten().next()).flatten()
         {
             anyhow::bail!("No algorithm of the {family} family accepts --{option} with this value: {why}");
@@ -103,7 +103,7 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
             break;
         }
         bar.set_message(format!(": {}", entry.name()));
-        rows.push(of_family(entry, SweepAlgorithm { args, threads, bar: &bar })?);
+        rows.push(dispatch_to_family(entry, SweepAlgorithm { args, threads, bar: &bar })?);
         bar.set_position(rows.len() as u64 * args.seeds);
     }
     bar.finish_and_clear();

@@ -59,7 +59,7 @@ pub const DENY_FACTS: Facts = Facts {
     order: ServiceOrder::None,
     fairness: Fairness::None,
     service: Service::Likely,
-    form: &[choice("deny", false)],
+    variant_choices: &[choice("deny", false)],
     ..FACTS
 };
 
@@ -71,7 +71,7 @@ pub const DENY_AND_QUEUE_FACTS: Facts = Facts {
         ..PROFILE
     },
     cost: Cost { messages: "3 or 4, own 0", total: with_denials, ..COST },
-    form: &[choice("deny-and-queue", false)],
+    variant_choices: &[choice("deny-and-queue", false)],
     ..FACTS
 };
 

@@ -19,7 +19,7 @@ pub const fn facts(form: Form, quorums: Quorums) -> Facts {
         Quorums::Plane => |nodes| Quorums::Plane.fit(nodes),
     };
     let defaults = Facts::new(profile(form, quorums), cost(form, quorums));
-    Facts { fairness, fits, form: choices(form, quorums), ..defaults }
+    Facts { fairness, fits, variant_choices: choices(form, quorums), ..defaults }
 }
 
 const fn profile(form: Form, quorums: Quorums) -> Profile {

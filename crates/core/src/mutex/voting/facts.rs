@@ -19,7 +19,11 @@ pub const fn facts(request_mode: RequestMode) -> Facts {
     };
     let source = include_str!("../voting.rs");
     let profile = Profile { name, class: "quorum-based", summary, source, flaw: None, checkable: true };
-    Facts { service: Service::Likely, form: choices(request_mode), ..Facts::new(profile, cost(request_mode)) }
+    Facts {
+        service: Service::Likely,
+        variant_choices: choices(request_mode),
+        ..Facts::new(profile, cost(request_mode))
+    }
 }
 
 const fn choices(request_mode: RequestMode) -> &'static [Choice] {

@@ -54,5 +54,5 @@ pub(crate) fn scene<C: std::fmt::Display, E: std::fmt::Display>(scene_builder: S
 }
 
 pub(crate) fn scene_of(nodes: usize, window: Window, actions: &[Action]) -> Scene {
-    scene(Script::new(scene_builder(nodes, window)).of(nodes).run(actions))
+    scene(Script::new(scene_builder(nodes, window)).with_nodes(nodes).run(actions))
 }

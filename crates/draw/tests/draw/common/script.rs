@@ -75,7 +75,7 @@ impl<O: Observer<String, String>> Script<O> {
         Self { observer, nodes: 3, time: Time::ZERO, stepping: None, numbers, in_flight }
     }
 
-    pub(crate) fn of(self, nodes: usize) -> Self {
+    pub(crate) fn with_nodes(self, nodes: usize) -> Self {
         Self { nodes, ..self }
     }
 

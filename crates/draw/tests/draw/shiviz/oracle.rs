@@ -57,7 +57,7 @@ impl Oracle {
     fn node(&mut self, node: NodeId, shown: bool, quiet: bool, received: Past) {
         let mut past = self.nodes.get(&node).cloned().unwrap_or_default();
         past.extend(received);
-        let shown = shown && self.window.has(node);
+        let shown = shown && self.window.shows_node(node);
         let past = self.line(format!("n{node}"), shown, quiet, past);
         self.nodes.insert(node, past);
     }
@@ -102,14 +102,14 @@ impl Observer<String, String> for Oracle {
             }
             Moment::World { event, .. } => match event {
                 WorldEvent::Lost { id, to, .. } => {
-                    let seen = self.window.has(id.sender) || self.window.has(*to);
+                    let seen = self.window.shows_node(id.sender) || self.window.shows_node(*to);
                     if shown && seen {
                         let received = self.messages.get(id).cloned().unwrap_or_default();
                         self.world(true, received);
                     }
                 }
                 WorldEvent::Duplicated { id } => {
-                    if shown && self.window.has(id.sender) {
+                    if shown && self.window.shows_node(id.sender) {
                         self.world(true, Past::new());
                     }
                 }

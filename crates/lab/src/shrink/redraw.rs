@@ -1,4 +1,4 @@
-//! Shaking: removes several parts at once while all other choices are drawn again.
+//! Removes several parts of a script at once, and draws all other choices again at random.
 
 use super::nodes::RemovedNodes;
 use super::search::Search;
@@ -14,12 +14,12 @@ use std::collections::BTreeSet;
 const MAX_PAIRS: usize = 8;
 const SEEDS: u64 = 20;
 /// Number of seeds for scripts with one delayed command.
-const LATE_SEEDS: u64 = 4;
+const DELAYED_SEEDS: u64 = 4;
 
 impl<F: FamilyLab> Search<'_, F> {
-    /// Removes nodes or commands and draws all other choices again. Returns whether a smaller run
-    /// was found.
-    pub(super) fn shake(&mut self) -> bool {
+    /// Removes nodes or commands and draws all other choices again. Makes the first smaller run
+    /// that fails the best run, and returns whether there is one.
+    pub(super) fn reduce_and_redraw(&mut self) -> bool {
         if !self.best.is_scripted() {
             return false;
         }
@@ -32,29 +32,29 @@ impl<F: FamilyLab> Search<'_, F> {
             without_node.filter(|spec| spec.nodes > 0).chain(fewer).chain(std::iter::once(whole.clone())).collect();
         candidates.into_iter().any(|candidate| {
             let has_requests = candidate.is_scripted() || F::is_silent(&candidate.settings);
-            has_requests && !self.is_over() && self.settles(&candidate)
+            has_requests && !self.has_ended() && self.try_seeds(&candidate)
         })
     }
 
-    /// Whether some seed makes a candidate fail, and the shrunk result is smaller than the best
-    /// run.
-    fn settles(&mut self, candidate: &Spec<F>) -> bool {
+    /// Tries a candidate with several seeds and times of its commands, until one fails and its
+    /// shrunk result is smaller than the best run. Returns whether one does.
+    fn try_seeds(&mut self, candidate: &Spec<F>) -> bool {
         let millis = Duration::from_millis;
         let latency = Latency::Uniform { min: millis(1), max: millis(5) };
         let Some(script) = &candidate.script else { return false };
         // Dense, sparse and delayed commands lead to different interleavings.
-        let wide = compressed(script, millis(20));
-        let mut scripts = vec![script.clone(), compressed(script, millis(1)), wide.clone()];
+        let sparse = compressed(script, millis(20));
+        let mut scripts = vec![script.clone(), compressed(script, millis(1)), sparse.clone()];
         if script.commands.len() <= MAX_PAIRS {
-            scripts.extend((0..script.commands.len()).map(|index| late(&wide, index, millis(5))));
+            scripts.extend((0..script.commands.len()).map(|index| with_delayed_command(&sparse, index, millis(5))));
         }
-        let tries = |seed| scripts.iter().take(if seed <= LATE_SEEDS { usize::MAX } else { 2 }).cloned();
+        let scripts_for = |seed| scripts.iter().take(if seed <= DELAYED_SEEDS { usize::MAX } else { 2 }).cloned();
         for (seed, script) in
-            (1..=SEEDS).flat_map(|seed| tries(seed).map(move |script| (seed, script)).collect::<Vec<_>>())
+            (1..=SEEDS).flat_map(|seed| scripts_for(seed).map(move |script| (seed, script)).collect::<Vec<_>>())
         {
             let until = self.best.until.filter(|_| self.failure.kind != Kind::Always);
             let candidate = Spec { seed, latency, until, script: Some(script), ..candidate.clone() };
-            if self.settle(candidate) {
+            if self.try_shrunk(candidate) {
                 return true;
             }
         }
@@ -63,7 +63,7 @@ impl<F: FamilyLab> Search<'_, F> {
 }
 
 /// The script with one command slightly later.
-fn late(script: &Script, index: usize, by: Duration) -> Script {
+fn with_delayed_command(script: &Script, index: usize, by: Duration) -> Script {
     let mut script = script.clone();
     if let Some(command) = script.commands.get_mut(index) {
         command.at = command.at + by;
@@ -76,15 +76,15 @@ fn late(script: &Script, index: usize, by: Duration) -> Script {
 /// one or two.
 fn fewer_commands(script: &Script) -> Vec<Script> {
     let count = script.commands.len();
-    let without = |gone: &dyn Fn(usize) -> bool| {
-        let kept = script.commands.iter().enumerate().filter(|(index, _)| !gone(*index));
+    let without = |is_removed: &dyn Fn(usize) -> bool| {
+        let kept = script.commands.iter().enumerate().filter(|(index, _)| !is_removed(*index));
         Script { commands: kept.map(|(_, command)| command.clone()).collect(), ..script.clone() }
     };
-    let words: BTreeSet<_> = script.commands.iter().map(TimedCommand::name).collect();
-    let is = |index: usize, word: &str| script.commands.get(index).is_some_and(|command| command.name() == word);
+    let names: BTreeSet<_> = script.commands.iter().map(TimedCommand::name).collect();
+    let has_name = |index: usize, name: &str| script.commands.get(index).is_some_and(|command| command.name() == name);
     let mut scripts = vec![without(&|_| true)];
-    scripts.extend(words.iter().map(|word| without(&|index| !is(index, word))));
-    scripts.extend(words.iter().map(|word| without(&|index| is(index, word))));
+    scripts.extend(names.iter().map(|name| without(&|index| !has_name(index, name))));
+    scripts.extend(names.iter().map(|name| without(&|index| has_name(index, name))));
     let mut chunk = count / 2;
     while chunk > 0 {
         scripts.extend((0..count).step_by(chunk).map(|from| without(&|index| (from..from + chunk).contains(&index))));
