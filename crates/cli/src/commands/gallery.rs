@@ -4,7 +4,7 @@
 
 use crate::Verdict;
 use crate::args::GalleryArgs;
-use crate::commands::explain::{sentence, wrapped};
+use crate::commands::explain::{capitalized, wrapped};
 use crate::output::{display_path, output};
 use crate::paint;
 use crate::report::count;

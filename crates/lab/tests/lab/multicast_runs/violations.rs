@@ -93,7 +93,7 @@ fn deliveries_of_crashed_nodes_count_only_if_delivery_is_uniform() {
 fn a_sender_that_does_not_deliver_its_own_message_is_caught() {
     let found = violation_texts(2, NON_UNIFORM, &actions("1#1 sent, 1#1 to 2"));
     assert!(texts(found).contains(&"validity: node 1 has sent 1#1, but never delivers it itself".to_owned()));
-    let promises = Promises { delivered: true, ..Promises::NOTHING };
+    let promises = PropertySet { delivered: true, ..PropertySet::NONE };
     let lost = actions("1#1 sent, 1#1 to 1");
     assert_caught(2, promises, &lost, &["delivered: node 1 has sent 1#1, but node 2 never delivers it"]);
 }
@@ -111,7 +111,7 @@ fn a_request_without_an_answer_is_caught() {
 #[test]
 fn a_later_message_first_is_caught() {
     let turned = actions("1#1 sent, 1#2 sent, 1#1 to 1, 1#2 to 1 2, 1#1 to 2");
-    let promises = Promises { fifo: true, ..Promises::RELIABLE };
+    let promises = PropertySet { fifo: true, ..PropertySet::RELIABLE };
     assert_caught(2, promises, &turned, &["fifo: node 2 delivers 1#2 before an earlier message of node 1"]);
 }
 
