@@ -45,7 +45,7 @@ fn request(mut words: impl Iterator<Item = String>) -> Result<Request, String> {
         match word.as_str() {
             "--seconds" => request.seconds = number()?.clamp(0.0, 1e6),
             "--seed" => {
-                request.seed = value.parse().map_err(|_| format!("--seed must be a whole number; got '{value}'."))?
+                request.seed = value.parse().map_err(|_| format!("--seed must be a whole number; got '{value}'."))?;
             }
             "--corpus" => request.corpus = Some(value.into()),
             "--input" => request.input = Some(value.into()),

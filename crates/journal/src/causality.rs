@@ -153,7 +153,7 @@ impl<C, E, K: LogicalClock> Observer<C, E> for Causality<K> {
                 }
             }
             Moment::Effect { effect: ObservedEffect::Send { to, sent }, .. } => {
-                self.record_send(*to, sent.id, sent.payload_id)
+                self.record_send(*to, sent.id, sent.payload_id);
             }
             Moment::Effect { effect: ObservedEffect::Multicast { to, sent }, .. } => {
                 for (to, id) in receivers(to, sent.id) {

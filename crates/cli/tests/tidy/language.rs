@@ -131,19 +131,16 @@ fn retired(line: &str) -> Vec<&'static str> {
 
 /// The words of a line in lower case; identifiers are split at underscores and capital letters.
 fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
+    let mut text = String::new();
     let mut was_lower = false;
     for c in line.chars() {
-        if !c.is_alphabetic() || (was_lower && c.is_uppercase()) {
-            words.push(String::new());
+        if was_lower && c.is_uppercase() {
+            text.push(' ');
         }
-        if c.is_alphabetic() {
-            words.last_mut().expect("there is always a word").extend(c.to_lowercase());
-        }
+        text.extend(if c.is_alphabetic() { c } else { ' ' }.to_lowercase());
         was_lower = c.is_lowercase();
     }
-    words.retain(|word| !word.is_empty());
-    words
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 #[test]

@@ -185,7 +185,7 @@ impl EdgeChasing {
                 }
             }
             WaitEvent::DependencyReleased { agent, by, abort_cost } => {
-                self.site.release_dependency(agent, by, abort_cost)
+                self.site.release_dependency(agent, by, abort_cost);
             }
             WaitEvent::Runs { agent } => self.unblock(agent, out),
             WaitEvent::BlockedOn { agent, to, wait_id } => self.site.add_waiter(agent, to, wait_id),

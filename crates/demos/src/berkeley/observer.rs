@@ -254,7 +254,7 @@ impl Observer<Command, Event> for SpreadObserver {
             }
             Moment::World { time, event: WorldEvent::Crashed { node, .. } } => self.node_crashed(*time, *node),
             Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
-                self.event_emitted(*time, *node, event)
+                self.event_emitted(*time, *node, event);
             }
             Moment::Effect { effect: ObservedEffect::Send { sent, .. }, .. } => self.count_messages(sent.kind, 1),
             Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. } => {

@@ -141,7 +141,7 @@ impl Observer<Never, DetectorEvent> for QualityObserver {
             Moment::Input { time, node, input: ObservedInput::Start { .. }, .. } => self.node_started(*time, *node),
             Moment::World { time, event: WorldEvent::Crashed { node, .. } } => self.node_stopped(*time, *node),
             Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
-                self.event_emitted(*time, *node, **event)
+                self.event_emitted(*time, *node, **event);
             }
             Moment::Input { .. } | Moment::World { .. } | Moment::Effect { .. } => {}
         }

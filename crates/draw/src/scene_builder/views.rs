@@ -136,16 +136,16 @@ impl ViewTracker {
             }
             // A node that is part of the membership service notifies itself.
             Moment::Effect { node, effect: ObservedEffect::Membership(MembershipNote::View(view)), .. } => {
-                self.install_view(*node, view, position)
+                self.install_view(*node, view, position);
             }
             Moment::Effect { node, effect: ObservedEffect::Membership(MembershipNote::Lease(until)), .. } => {
                 self.renew(*node, *until, self.now, position);
             }
             Moment::Effect { node, effect: ObservedEffect::Rule { rule: BEGIN_RULE, .. }, .. } => {
-                self.begin_acting(*node, position)
+                self.begin_acting(*node, position);
             }
             Moment::Effect { node, effect: ObservedEffect::Rule { rule: FREEZE_RULE, .. }, .. } => {
-                self.end_lease(*node, position)
+                self.end_lease(*node, position);
             }
             Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 self.crash(*node, position);

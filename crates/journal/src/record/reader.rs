@@ -326,7 +326,7 @@ fn show_effect<C, E>(
     let mut show = |effect: ObservedEffect<'_, E>| observer.observe(&Moment::Effect { time, node, effect });
     match effect {
         EffectLine::Send(line) => {
-            show(ObservedEffect::Send { to: line.to, sent: sent(line.id, &line.metadata, &line.body) })
+            show(ObservedEffect::Send { to: line.to, sent: sent(line.id, &line.metadata, &line.body) });
         }
         EffectLine::Multicast(line) => {
             show(ObservedEffect::Multicast { to: &line.to, sent: sent(line.id, &line.metadata, &line.body) });

@@ -260,7 +260,7 @@ fn effects_depend_only_on_durable_writes() {
         let found = after.lines().next().unwrap();
         for number in 0..20 {
             let promised = before.contains(&format!("saved-{number};"));
-            let kept = found.split(|c: char| !c.is_numeric()).any(|number| number == number.to_string());
+            let kept = found.split(|c: char| !c.is_numeric()).any(|number| number == number);
             assert!(kept || !promised, "seed {seed}: {number} was promised, but the disk has {found}");
         }
     }

@@ -57,7 +57,7 @@ pub(super) fn open(
         FolderAction::CreateNew => create_founder::<CountedState>(folder, owner)?,
         FolderAction::ReplaceLost => match replace_lost::<CountedState>(folder, owner) {
             Ok(old_log) => {
-                tracing::info!("Moved the previous content of the data folder to {}.", display_path(&old_log))
+                tracing::info!("Moved the previous content of the data folder to {}.", display_path(&old_log));
             }
             Err(StoreError::NotFound { .. }) => create_joiner::<CountedState>(folder, owner)?,
             Err(error) => return Err(error.into()),

@@ -113,7 +113,7 @@ impl<O: Observer<String, String>> Script<O> {
             Action::Deliver(which) => self.deliver(*which, true),
             Action::Hold(which) => self.deliver(*which, false),
             Action::Hand(from, number) => {
-                self.effect(ObservedEffect::Delivered { from: node(*from), parcel: parcel(*number) })
+                self.effect(ObservedEffect::Delivered { from: node(*from), parcel: parcel(*number) });
             }
             Action::Send(to, kind, class) => self.send(node(*to), kind, *class, None),
             Action::Parcel(to, kind, number) => self.send(node(*to), kind, Class::Algorithm, Some(parcel(*number))),

@@ -183,7 +183,7 @@ impl IncarnationSurvey {
             match effect {
                 EffectLine::Send(send) => self.record_sends(send.id, 1)?,
                 EffectLine::Multicast(multicast) => {
-                    self.record_sends(multicast.id, receivers(&multicast.to, self.node))?
+                    self.record_sends(multicast.id, receivers(&multicast.to, self.node))?;
                 }
                 EffectLine::Save(_) => self.saves += 1,
                 EffectLine::Timer { .. }

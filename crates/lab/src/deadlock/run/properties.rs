@@ -182,7 +182,7 @@ impl Observer<Command, Event> for Properties {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
             Moment::Effect { time, node, effect: ObservedEffect::Send { to, sent } } if to != node => {
-                self.count(*time, sent)
+                self.count(*time, sent);
             }
             Moment::Effect { .. } | Moment::Input { .. } | Moment::World { .. } => {}
         }

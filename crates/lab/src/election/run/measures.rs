@@ -66,7 +66,7 @@ impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Effect { node, effect: ObservedEffect::Send { to, sent }, .. } => {
-                self.count(sent, u64::from(to != node))
+                self.count(sent, u64::from(to != node));
             }
             Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. } => {
                 self.count(sent, to.others(*node).count() as u64);

@@ -169,7 +169,7 @@ impl Observer<Command, Event> for Measures {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Effect { time, node, effect: ObservedEffect::Emit(event) } => {
-                self.record_event(*time, *node, event)
+                self.record_event(*time, *node, event);
             }
             Moment::Effect { node, effect: ObservedEffect::Send { to, sent }, .. } => {
                 self.count_retransmissions(*node, std::iter::once(*to), sent);
@@ -178,7 +178,7 @@ impl Observer<Command, Event> for Measures {
                 self.count_retransmissions(*node, to.iter(), sent);
             }
             Moment::Effect { node, effect: ObservedEffect::HoldBack { count, .. }, .. } => {
-                self.held_back(*node, *count as u64)
+                self.held_back(*node, *count as u64);
             }
             Moment::World { time, event: WorldEvent::Crashed { node, .. } } => {
                 self.crashed = self.crashed.or(Some(*time));

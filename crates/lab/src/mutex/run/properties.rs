@@ -333,7 +333,7 @@ impl Observer<Command, Event> for Properties {
                 self.check_succession(time, node);
             }
             (LockPhase::Holding, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
-                self.inside -= 1
+                self.inside -= 1;
             }
             (LockPhase::Waiting, Change::Leaves | Change::Loses | Change::EndsWithoutEntry | Change::Crashes) => {
                 self.waiting -= 1;

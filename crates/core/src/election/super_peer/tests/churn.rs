@@ -119,7 +119,7 @@ impl OverlayGroup {
                 Effect::Send { to, message, .. } => self.pending.push(Pending::Message { from: node, to, message }),
                 Effect::Save(epoch) => self.disks[node.index()].apply(epoch),
                 Effect::Emit { event: Event::Elected { leader, epoch, .. }, .. } => {
-                    self.record_leader(node, leader, epoch)
+                    self.record_leader(node, leader, epoch);
                 }
                 Effect::Emit { event: Event::Began { epoch }, .. } => {
                     assert!(epoch >= self.latest[node.index()], "the epoch of {node} decreases to {epoch}");

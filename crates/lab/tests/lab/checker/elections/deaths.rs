@@ -81,7 +81,7 @@ impl Observer<Command, Event> for RunLog {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match moment {
             Moment::Input { node, input: ObservedInput::Suspect(of), .. } => {
-                self.0.push(format!("{node} suspects {of}"))
+                self.0.push(format!("{node} suspects {of}"));
             }
             Moment::Input { node, input: ObservedInput::Trust(of), .. } => self.0.push(format!("{node} trusts {of}")),
             Moment::Input { node, input: ObservedInput::Start { incarnation, .. }, .. }
