@@ -144,7 +144,7 @@ fn an_election_step_by_step() {
           always      epochs-grow             holds
           eventually  agreed                  holds
 
-          done at 4ms, 11 events, trace 99e0d40d511b1afd
+          done at 4ms, 11 events, trace 4c0bd9e5fedf9ea2
     "#]].assert_eq(&run("sim raft --nodes 2 --starters highest --latency fixed:1ms --steps").ok(0));
 }
 

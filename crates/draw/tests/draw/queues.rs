@@ -85,7 +85,7 @@ fn a_terminal_and_a_sequence_diagram_show_held_back_messages() {
             "    n2->>n3: 2#35;1 (1,1,0)",
             "    Note over n3: 11.000 ms · CA-1 2#35;1 waits: (0,0,0) lacks<br/>1#35;1<br/>holds back 2#35;1",
             "    n2->>n1: 2#35;1 (1,1,0)",
-            "    Note over n3: 16.000 ms · CA-2 delivers 1#35;1: (0,0,0)<br/>becomes (1,0,0)<br/>DELIVERS 1#35;1 #34;m0#34;<br/>CA-2 delivers 2#35;1: (1,0,0) becomes (1,1,0)<br/>DELIVERS 2#35;1 #34;m1#34;<br/>holds back nothing",
+            "    Note over n3: 16.000 ms · CA-2 delivers 1#35;1: (0,0,0)<br/>becomes (1,0,0)<br/>DELIVERS 1#35;1 #34;m0#34;<br/>CA-2 delivers 2#35;1: (1,0,0) becomes (1,1,0)<br/>DELIVERS 2#35;1 #34;m1#34;<br/>holds back no messages",
         ]
     "#]].assert_debug_eq(&lines);
 }
