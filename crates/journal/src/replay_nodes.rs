@@ -66,6 +66,7 @@ where
         Self { make_node, hosts, in_flight: BTreeMap::new(), observer }
     }
 
+    /// Returns the observer of the replayed moments.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }

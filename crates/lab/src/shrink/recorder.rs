@@ -359,8 +359,8 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     fn record_change(&mut self, at: Duration, text: &str) {
-        // Journals of earlier releases have two words.
-        if text.contains("repeats forever") || text.contains("repeats for ever") {
+        // Earlier releases wrote the last word as two.
+        if text.contains("the run repeats for") {
             self.obstacle = Some(Obstacle::Endless);
             return;
         }

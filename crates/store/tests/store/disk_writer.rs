@@ -113,7 +113,7 @@ fn a_full_disk_is_reported_once_and_retried_until_it_has_space() {
 }
 
 #[test]
-fn a_scribe_ends_even_if_the_disk_stays_full() {
+fn the_disk_writer_ends_even_if_the_disk_stays_full() {
     let files = FaultyFiles::new();
     let (disk_writer, reports) = start(&files, 10);
     files.limit(files.used());
@@ -125,7 +125,7 @@ fn a_scribe_ends_even_if_the_disk_stays_full() {
 }
 
 #[test]
-fn a_failed_disk_ends_the_scribe_and_refuses_later_saves() {
+fn a_failed_disk_ends_the_disk_writer_and_refuses_later_saves() {
     let files = FaultyFiles::new();
     let (disk_writer, reports) = start(&files, 10);
     disk_writer.save(Ticket(1), Write::Vote(1)).unwrap();
@@ -140,7 +140,7 @@ fn a_failed_disk_ends_the_scribe_and_refuses_later_saves() {
 }
 
 #[test]
-fn a_dropped_scribe_has_saved_all_queued_writes() {
+fn a_dropped_disk_writer_has_saved_all_queued_writes() {
     let files = FaultyFiles::new();
     let (disk_writer, _) = start(&files, 1_000);
     for number in 1..=500 {
