@@ -79,8 +79,8 @@ pub enum ClientStep<'a, C, E> {
     Crashed,
     /// The client's node restarts and has lost all pending requests.
     Restarted,
-    /// The process of another node crashed; sent only if [`CrashNotices`](crate::Deaths) asks for
-    /// it.
+    /// The process of another node crashed; sent only if [`CrashNotices`](crate::CrashNotices) asks
+    /// for it.
     PeerCrashed(NodeId),
     /// The process of another node restarted.
     PeerRestarted(NodeId),

@@ -15,9 +15,9 @@
 //!                                  closing counts as death, the next view lacks it
 //! ```
 //!
-//! Assumes: a member trusts a lease for no longer than [`Terms::trusted`], counted on its own clock
-//! from when it requested the lease; the host of this machine counts time no faster than the drift
-//! bound allows.
+//! Assumes: a member trusts a lease for no longer than [`LeaseTerms::trusted_for`], counted on its
+//! own clock from when it requested the lease; the host of this machine counts time no faster than
+//! the drift bound allows.
 
 use crate::group::{Epoch, Group};
 use crate::node::{Incarnation, NodeId};

@@ -1,8 +1,8 @@
 //! A run, or a window of it, as data that a renderer can draw.
 //!
 //! All texts come from a journal or an algorithm and have passed
-//! [`clean`](quorate_journal::words::clean): they contain no control characters, but may contain
-//! anything else.
+//! [`escape_controls`](quorate_journal::words::escape_controls): they contain no control
+//! characters, but may contain anything else.
 
 mod queue;
 mod views;

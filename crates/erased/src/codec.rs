@@ -67,7 +67,7 @@ impl AnyCodec {
     }
 
     /// Returns the codec for the same algorithm in several groups
-    /// ([`Several`](quorate_core::multicast::Several)).
+    /// ([`MultiGroup`](quorate_core::multicast::MultiGroup)).
     #[must_use]
     pub fn several(self) -> Self {
         self.around::<Addressed<AnyMessage>>()

@@ -97,7 +97,7 @@ pub enum ObservedInput<'a, C> {
         id: MessageId,
         kind: &'a str,
         /// Whether a wrapper around the protocol consumes the message. The protocol inside receives
-        /// its content with [`Done::Handed`].
+        /// its content with [`ObservedEffect::Delivered`].
         wrapped: bool,
         /// The incarnation of the sender in which the id's number is counted. Only live drivers
         /// count within one incarnation; all others count over all incarnations and set this to the

@@ -50,7 +50,7 @@ pub fn run<F: FamilyLab>(spec: &Spec<F>) -> Result<Outcome<F>, LabError> {
     run_with(spec, io::sink(), ()).map(|(outcome, ())| outcome)
 }
 
-/// Like [`run`], but also writes the journal and passes every moment to `observer`.
+/// Like [`run`](fn@run), but also writes the journal and passes every moment to `observer`.
 pub fn run_with<F, O>(spec: &Spec<F>, mut journal: impl Write, mut observer: O) -> Result<(Outcome<F>, O), LabError>
 where
     F: FamilyLab,
@@ -99,7 +99,7 @@ pub(crate) fn mark_undecided(verdicts: Vec<Verdict>, cut_short: Option<String>) 
     }
 }
 
-/// The result of [`play`].
+/// The result of [`simulate`].
 pub struct FinishedRun<O> {
     pub ending: Ending,
     pub events: u64,

@@ -126,7 +126,7 @@
 //!
 //! impl<C, E> Observer<C, E> for LostMessages {
 //!     fn observe(&mut self, moment: &Moment<'_, C, E>) {
-//!         if let Moment::World { what: WorldEvent::Lost { .. }, .. } = moment {
+//!         if let Moment::World { event: WorldEvent::Lost { .. }, .. } = moment {
 //!             self.0 += 1;
 //!         }
 //!     }

@@ -15,7 +15,7 @@ const ATTEMPT_BITS: u32 = 20;
 const NUMBER_BITS: u32 = 28;
 
 impl Ticket {
-    /// Maximum operation number in a ticket made by [`of`](Self::of).
+    /// Maximum operation number in a ticket made by [`from_parts`](Self::from_parts).
     pub const MAX_NUMBER: u64 = low(NUMBER_BITS);
 
     /// A ticket that encodes a client, the number of its operation, and the attempt.
@@ -23,7 +23,7 @@ impl Ticket {
         Self((client << (NUMBER_BITS + ATTEMPT_BITS)) | (number << ATTEMPT_BITS) | attempt)
     }
 
-    /// The client, operation and attempt of a ticket made by [`of`](Self::of).
+    /// The client, operation and attempt of a ticket made by [`from_parts`](Self::from_parts).
     pub const fn parts(self) -> (u64, u64, u64) {
         let number = (self.0 >> ATTEMPT_BITS) & low(NUMBER_BITS);
         (self.0 >> (NUMBER_BITS + ATTEMPT_BITS), number, self.0 & low(ATTEMPT_BITS))

@@ -48,7 +48,7 @@ impl Default for Settings {
 ///
 /// ```
 /// use quorate_core::{Durable, NodeId};
-/// use quorate_store::{ClusterId, Owner, Settings, Store, found};
+/// use quorate_store::{ClusterId, Owner, Settings, Store, create_founder};
 ///
 /// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 /// # struct Sum(u64);
@@ -60,7 +60,7 @@ impl Default for Settings {
 /// # let temporary = tempfile::tempdir()?;
 /// # let folder = temporary.path().join("data");
 /// let owner = Owner { cluster: ClusterId(7), node: NodeId::from_index(0) };
-/// found::<Sum>(&folder, owner)?;
+/// create_founder::<Sum>(&folder, owner)?;
 /// let (mut store, sum, _) = Store::<Sum>::open(&folder, owner, Settings::default())?;
 /// assert_eq!(sum.0, 0);
 /// store.append(&[1, 2, 3])?; // One sync for all three.

@@ -137,7 +137,7 @@ impl<O: Object> History<O> {
     }
 
     /// Decides whether the history is linearizable for an object with this initial state, within
-    /// [`STEPS`] steps.
+    /// [`DEFAULT_STEPS`] steps.
     pub fn judge(&self, object: &O) -> Verdict {
         self.judge_within(object, DEFAULT_STEPS)
     }

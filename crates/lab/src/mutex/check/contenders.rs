@@ -17,7 +17,7 @@
 //!     threads: 1,
 //!     memory: 1 << 30,
 //!     reduce: true,
-//!     first: false,
+//!     stop_at_first: false,
 //!     properties: None,
 //! };
 //! let findings = checker.run(&effort, &mut |_, _| true);
