@@ -8,6 +8,7 @@ use crate::protocol::Durable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
+    #[cfg_attr(feature = "serde", serde(rename = "word"))]
     pub kind: Kind,
     /// The largest epoch that the sender knows; in a `Coordinator` message, the epoch of the
     /// result.
