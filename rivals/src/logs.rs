@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use quorate_core::{Durable, NodeId};
-use quorate_store::{ClusterId, Owner, Settings, Store, found};
+use quorate_store::{ClusterId, Owner, Settings, Store, create_founder};
 use raft::eraftpb::Entry;
 use raft_engine::{Config, Engine, LogBatch, MessageExt, RecoveryMode};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct Ours(Store<Records>);
 impl Ours {
     pub fn begin(folder: &Path) -> anyhow::Result<Self> {
         let owner = Owner { cluster: ClusterId(1), node: NodeId::from_index(0) };
-        found::<Records>(folder, owner)?;
+        create_founder::<Records>(folder, owner)?;
         let (store, ..) = Store::open(folder, owner, Settings::default())?;
         Ok(Self(store))
     }
