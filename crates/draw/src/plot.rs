@@ -95,7 +95,6 @@ pub struct Plot {
     pub series: Vec<Series>,
 }
 
-/// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     pub name: String,
@@ -147,7 +146,6 @@ pub struct Formula {
     pub points: Vec<(f64, f64)>,
 }
 
-/// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     pub x: f64,

@@ -126,3 +126,24 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::without_rule_texts;
+
+    #[test]
+    fn only_the_texts_of_rules_are_left_out() {
+        let step = |id: &str, text: &str, to: &str| {
+            format!(r#"{{"effects":[{{"rule":{{"id":"{id}","text":"{text}"}}}},{{"send":{{"to":{to}}}}}]}}"#)
+        };
+        let line = step("RA-2", "replies", "1");
+        for text in ["", r#"says \"yes\""#, r"ends with \\", r#"\"}},{\"rule\":{\"id\":\""#] {
+            assert_eq!(without_rule_texts(&step("RA-2", text, "1")), without_rule_texts(&line), "{text}");
+        }
+        for other in [step("RA-3", "replies", "1"), step("RA-2", "replies", "2"), line.replace(':', ": ")] {
+            assert_ne!(without_rule_texts(&other), without_rule_texts(&line), "{other}");
+        }
+        let without_rules = r#"{"world":{"changed":"x"}}"#;
+        assert_eq!(without_rule_texts(without_rules), without_rules);
+    }
+}

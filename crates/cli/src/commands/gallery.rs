@@ -155,7 +155,7 @@ fn scenes() -> Vec<Piece> {
         (
             "wait-for-cycle",
             "A deadlock of two processes",
-            "Each of two processes holds the lock that the other one wants. A third process is stuck behind them, and \
+            "Each of two processes holds the lock that the other one wants. A third process is blocked behind them, and \
              a fourth one has all that it needs. The cross marks the victim.",
             "wait-for --example printer-and-scanner",
         ),

@@ -72,7 +72,7 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", paint::good("no deadlock: every process continues eventually"))?;
     }
     let object = if report.deadlocks.len() > 1 { "them" } else { "it" };
-    waits(&format!("stuck behind {object}:"), &report.stuck_behind, out)?;
+    waits(&format!("blocked behind {object}:"), &report.stuck_behind, out)?;
     waits("waiting, but will continue:", &report.waiting, out)?;
     line("free:", report.free.iter().map(Name::to_string), out)?;
     for (index, round) in report.rounds.iter().enumerate() {

@@ -126,7 +126,6 @@ pub struct NodeRow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares([u64; 6]);
 
-/// All roles.
 pub(crate) const ROLES: [Role; 6] = [Role::Idle, Role::Waiting, Role::Follows, Role::Chosen, Role::Paused, Role::Down];
 
 impl Shares {

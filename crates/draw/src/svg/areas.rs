@@ -1,6 +1,5 @@
 //! Finds free areas for texts.
 
-/// A rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
     pub(super) left: f64,

@@ -87,7 +87,6 @@ pub(super) const STEPS: char = '○';
 pub(super) const CHOSEN_SENDS: char = '◘';
 /// A step that sends nothing, as a hole in the bar of a chosen node.
 pub(super) const CHOSEN_STEPS: char = '◙';
-/// A start.
 pub(super) const START: char = '◆';
 
 pub(super) fn mark(kind: MarkKind) -> char {

@@ -67,7 +67,6 @@ pub enum Mark {
     Free,
 }
 
-/// An arrow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     pub from: usize,

@@ -46,8 +46,8 @@ fn subtitle(report: &Report) -> String {
     let continuing = report.waiting.len() + report.free.len();
     match report.stuck_behind.len() {
         0 => {}
-        1 => parts.push("1 more is stuck behind it".to_owned()),
-        behind => parts.push(format!("{behind} more are stuck")),
+        1 => parts.push("1 more is blocked behind it".to_owned()),
+        behind => parts.push(format!("{behind} more are blocked behind it")),
     }
     match continuing {
         0 => {}

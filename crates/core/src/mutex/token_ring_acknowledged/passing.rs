@@ -15,7 +15,6 @@ pub struct Number(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Cargo {
-    /// The token.
     Token(Token<Lap>),
     /// A search for the token.
     Search(Search),

@@ -7,7 +7,6 @@ use crate::mutex::compare::table::{busiest_traffic, heaviness, idlest_traffic, m
 use crate::mutex::compare::{ExpectedCost, Measured, Traffic};
 use quorate_journal::metrics::Delay;
 
-/// One plot.
 pub(super) struct Panel {
     pub(super) title: String,
     pub(super) y: Axis,
