@@ -7,7 +7,9 @@
 //! counterexamples in the same order.
 
 use crate::action::Action;
-use crate::expand::{Candidate, Known, Learning, Lookup, StateSummary, Stepper, Successors, Unknown, expand};
+use crate::expand::{
+    Candidate, ComputingLookup, Lookup, ReadOnlyLookup, StateSummary, Stepper, Successors, Unknown, expand,
+};
 use crate::frontier::{Block, Run, id_at};
 use crate::memory;
 use crate::parallel;
@@ -16,12 +18,12 @@ use crate::system::System;
 use crate::visited::{Added, MAX_ORDINALS, SHARDS, Shard, StateId, shard_of};
 
 /// Maximum number of states in a batch.
-const BATCH: usize = 32_768;
+const MAX_BATCH_STATES: usize = 32_768;
 /// Number of state words that ends a batch early: with many messages in flight, a state has many
 /// successors.
-const WORDS: usize = 1 << 19;
+const MAX_BATCH_WORDS: usize = 1 << 19;
 /// Number of states of a batch that one thread expands at a time.
-const SLICE: usize = 512;
+const SLICE_STATES: usize = 512;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundViolation {
@@ -37,14 +39,14 @@ pub(crate) struct FoundViolation {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchOptions {
     pub(crate) threads: usize,
-    pub(crate) memory: u64,
+    /// Memory limit in bytes.
+    pub(crate) memory_limit: u64,
     pub(crate) reduce: bool,
-    /// Whether to stop at the first violation.
-    pub(crate) first: bool,
+    pub(crate) stop_at_first: bool,
     /// The properties that states violate in which nothing more happens.
     pub(crate) terminal: TerminalChecks,
     /// The level after which the search stops.
-    pub(crate) deepest: Option<u32>,
+    pub(crate) max_depth: Option<u32>,
 }
 
 /// The numbers of the properties that a state violates if a client waits and nothing more happens.
@@ -105,7 +107,7 @@ pub(crate) struct Explored {
     pub(crate) violations: Vec<Option<FoundViolation>>,
     /// Whether every transition leads from one level to the next, so that no run returns to an
     /// earlier state.
-    pub(crate) graded: bool,
+    pub(crate) layered: bool,
     /// Maximum memory use without the frontier, in bytes.
     pub(crate) kept_bytes: u64,
     /// The distinct initial states.
@@ -118,8 +120,8 @@ impl Explored {
         self.shards[shard].find(fingerprint).map(|ordinal| StateId::new(shard, ordinal))
     }
 
-    /// One more than the largest state number.
-    pub(crate) fn numbers(&self) -> usize {
+    /// One more than the largest number of a `StateId`.
+    pub(crate) fn id_bound(&self) -> usize {
         let largest = self.shards.iter().map(|shard| shard.len() as usize).max().unwrap_or(0);
         largest * SHARDS
     }
@@ -128,8 +130,8 @@ impl Explored {
     pub(crate) fn path(&self, state: StateId) -> (StateId, Vec<u16>) {
         let mut actions = Vec::new();
         let mut state = state;
-        while let Some((batch, place, action)) = self.shards[state.shard()].origin(state.ordinal()) {
-            let Some(parent) = id_at(&self.batches[batch], usize::from(place)) else { break };
+        while let Some((batch, index, action)) = self.shards[state.shard()].origin(state.ordinal()) {
+            let Some(parent) = id_at(&self.batches[batch], usize::from(index)) else { break };
             actions.push(action);
             state = parent;
         }
@@ -138,7 +140,8 @@ impl Explored {
     }
 
     fn bytes(&self) -> u64 {
-        let batches: usize = self.batches.iter().map(|runs| 16 + runs.len() * size_of::<Run>()).sum();
+        let batches: usize =
+            self.batches.iter().map(|runs| size_of::<Box<[Run]>>() + runs.len() * size_of::<Run>()).sum();
         self.shards.iter().map(Shard::bytes).sum::<u64>() + batches as u64
     }
 }
@@ -157,7 +160,7 @@ pub(crate) fn explore(
         progress: Progress::default(),
         end: End::Complete,
         violations: vec![None; properties],
-        graded: true,
+        layered: true,
         kept_bytes: 0,
         roots: Vec::new(),
     };
@@ -173,7 +176,7 @@ pub(crate) fn explore(
         stats: ReductionStats::default(),
         depth: 0,
     };
-    search.begin(initial);
+    search.add_initial_states(initial);
     search.run(on_progress);
     search.explored
 }
@@ -209,7 +212,9 @@ struct SliceResult {
     unknown: Vec<u16>,
     /// Indices of states of which only one node's actions were followed.
     reduced: Vec<u16>,
+    /// Property, index of the state, and the packed action if a step violates it.
     violations: Vec<(u8, u16, Option<u16>)>,
+    /// Whether a state has more messages in flight than an action can encode.
     overflow: bool,
     stats: ReductionStats,
 }
@@ -232,26 +237,26 @@ impl SliceResult {
         &mut self,
         lookup: &mut L,
         batch: &Block,
-        place: u16,
+        index: u16,
         reducer: Option<(&mut Reducer, ReductionStats)>,
         terminal: TerminalChecks,
         found: &mut Successors,
     ) -> Result<(), Unknown> {
-        let (state, fingerprint) = (batch.state(usize::from(place)), batch.fingerprints[usize::from(place)]);
-        expand(lookup, state, fingerprint, place, found)?;
-        if let Some((reducer, so_far)) = reducer {
-            if reducer.reduce(lookup, state, fingerprint, so_far, found)? {
-                self.reduced.push(place);
+        let (state, fingerprint) = (batch.state(usize::from(index)), batch.fingerprints[usize::from(index)]);
+        expand(lookup, state, fingerprint, index, found)?;
+        if let Some((reducer, stats)) = reducer {
+            if reducer.reduce(lookup, state, fingerprint, stats, found)? {
+                self.reduced.push(index);
             }
-            self.stats.add(std::mem::take(&mut reducer.fresh));
+            self.stats.add(std::mem::take(&mut reducer.new_stats));
         }
-        self.violations.extend(terminal.broken(found.summary).map(|property| (property, place, None)));
+        self.violations.extend(terminal.broken(found.summary).map(|property| (property, index, None)));
         self.overflow |= found.overflow;
         self.generated += found.candidates.len() as u64;
         for candidate in &found.candidates {
             self.by_shard[shard_of(candidate.fingerprint)].push(*candidate);
         }
-        self.violations.extend(found.violations.iter().map(|(property, action)| (*property, place, Some(*action))));
+        self.violations.extend(found.violations.iter().map(|(property, action)| (*property, index, Some(*action))));
         Ok(())
     }
 }
@@ -259,14 +264,15 @@ impl SliceResult {
 /// The result of adding candidates to one shard.
 struct ShardResult {
     blocks: Vec<Block>,
-    graded: bool,
+    layered: bool,
+    /// Property, and ordinal of the state that violates it.
     violations: Vec<(u8, u32)>,
     /// Indices of parents with a successor that is still to be expanded.
     advanced: Vec<u16>,
 }
 
 impl Search<'_> {
-    fn begin(&mut self, initial: &[Vec<u32>]) {
+    fn add_initial_states(&mut self, initial: &[Vec<u32>]) {
         for state in initial {
             let fingerprint = self.system.fingerprint(state);
             let shard = shard_of(fingerprint);
@@ -293,11 +299,11 @@ impl Search<'_> {
 
     fn run(&mut self, on_progress: OnProgress<'_>) {
         while !self.next.is_empty() {
-            if self.options.deepest.is_some_and(|deepest| self.depth > deepest) {
+            if self.options.max_depth.is_some_and(|max_depth| self.depth > max_depth) {
                 return;
             }
             let level = std::mem::take(&mut self.next);
-            let mut left = std::mem::take(&mut self.next_size);
+            let mut remaining = std::mem::take(&mut self.next_size);
             self.depth += 1;
             for (start, shard) in self.next_starts.iter_mut().zip(&self.explored.shards) {
                 *start = shard.len();
@@ -305,16 +311,16 @@ impl Search<'_> {
             let mut batch = Block::default();
             let mut blocks = level.into_iter().peekable();
             while let Some(block) = blocks.next() {
-                left.bytes -= block.bytes();
+                remaining.bytes -= block.bytes();
                 batch.append(block);
-                if batch.len() < BATCH && batch.words.len() < WORDS && blocks.peek().is_some() {
+                if batch.len() < MAX_BATCH_STATES && batch.words.len() < MAX_BATCH_WORDS && blocks.peek().is_some() {
                     continue;
                 }
                 let full = std::mem::take(&mut batch);
-                left.states -= full.len() as u64;
-                self.batch(&full);
-                let queue = left.states + self.next_size.states;
-                if !self.report_progress(queue, left.bytes + self.next_size.bytes + full.bytes(), on_progress) {
+                remaining.states -= full.len() as u64;
+                self.expand_batch(&full);
+                let queue = remaining.states + self.next_size.states;
+                if !self.report_progress(queue, remaining.bytes + self.next_size.bytes + full.bytes(), on_progress) {
                     return;
                 }
             }
@@ -334,14 +340,14 @@ impl Search<'_> {
         let counted = kept + frontier_bytes + self.system.tables.bytes();
         progress.memory = memory::resident().map_or(counted, |resident| resident.max(counted));
         self.explored.kept_bytes = kept;
-        let over_limit = self.explored.shards.iter().any(|shard| shard.len() >= MAX_ORDINALS);
+        let shard_is_full = self.explored.shards.iter().any(|shard| shard.len() >= MAX_ORDINALS);
         let end = if !on_progress(*progress) {
             End::Stopped
-        } else if self.options.first && self.explored.violations.iter().any(Option::is_some) {
+        } else if self.options.stop_at_first && self.explored.violations.iter().any(Option::is_some) {
             End::FirstViolation
-        } else if progress.memory > self.options.memory {
+        } else if progress.memory > self.options.memory_limit {
             End::Memory
-        } else if over_limit || self.system.tables.is_full() || self.stepper.has_too_many_moves() {
+        } else if shard_is_full || self.system.tables.is_full() || self.stepper.has_too_many_moves() {
             End::IdsExhausted
         } else {
             return self.explored.end == End::Complete;
@@ -350,36 +356,36 @@ impl Search<'_> {
         false
     }
 
-    fn batch(&mut self, batch: &Block) {
+    fn expand_batch(&mut self, batch: &Block) {
         for shard in &mut self.explored.shards {
             shard.begin_batch();
         }
         self.explored.batches.push(batch.runs.clone().into_boxed_slice());
-        let every: Vec<u16> = (0..batch.len() as u32).map(|place| place as u16).collect();
-        let needs_full_expansion = self.pass(batch, &every, self.options.reduce);
+        let all_indices: Vec<u16> = (0..batch.len() as u32).map(|index| index as u16).collect();
+        let needs_full_expansion = self.expand_states(batch, &all_indices, self.options.reduce);
         if !needs_full_expansion.is_empty() {
             // A reduced expansion that leads only to states expanded before may be part of a cycle
             // that postpones a node forever.
-            self.pass(batch, &needs_full_expansion, false);
+            self.expand_states(batch, &needs_full_expansion, false);
         }
     }
 
     /// Expands these states of a batch. Returns the states that were reduced and have no successor
     /// that is still to be expanded.
-    fn pass(&mut self, batch: &Block, places: &[u16], reduce: bool) -> Vec<u16> {
-        let mut slices = self.expand_known(batch, places, reduce);
-        let rest = self.expand_unknown(batch, &slices, reduce);
-        slices.push(rest);
+    fn expand_states(&mut self, batch: &Block, indices: &[u16], reduce: bool) -> Vec<u16> {
+        let mut slices = self.expand_known(batch, indices, reduce);
+        let unknown = self.expand_unknown(batch, &slices, reduce);
+        slices.push(unknown);
         let mut reduced: Vec<u16> = Vec::new();
-        for sliced in &slices {
-            self.explored.progress.generated += sliced.generated;
-            reduced.extend(&sliced.reduced);
-            self.stats.add(sliced.stats);
-            if sliced.overflow {
+        for slice in &slices {
+            self.explored.progress.generated += slice.generated;
+            reduced.extend(&slice.reduced);
+            self.stats.add(slice.stats);
+            if slice.overflow {
                 self.explored.end = End::IdsExhausted;
             }
-            for (property, place, action) in &sliced.violations {
-                if let Some(state) = id_at(&batch.runs, usize::from(*place)) {
+            for (property, index, action) in &slice.violations {
+                if let Some(state) = id_at(&batch.runs, usize::from(*index)) {
                     let depth = if action.is_some() { self.depth } else { self.depth - 1 };
                     self.record_violation(*property, FoundViolation { state, action: *action, depth });
                 }
@@ -389,68 +395,69 @@ impl Search<'_> {
         if reduced.is_empty() {
             return Vec::new();
         }
-        let mut led_on = vec![false; batch.len()];
-        for place in advanced {
-            led_on[usize::from(place)] = true;
+        let mut has_advanced = vec![false; batch.len()];
+        for index in advanced {
+            has_advanced[usize::from(index)] = true;
         }
-        reduced.retain(|place| !led_on[usize::from(*place)]);
+        reduced.retain(|index| !has_advanced[usize::from(*index)]);
         reduced.sort_unstable();
         reduced
     }
 
     /// The number of threads that pays off for this many states.
     fn threads(&self, states: usize) -> usize {
-        const FEW: usize = 2_048;
-        if states < FEW { 1 } else { self.options.threads }
+        const MIN_PARALLEL_STATES: usize = 2_048;
+        if states < MIN_PARALLEL_STATES { 1 } else { self.options.threads }
     }
 
-    fn expand_known(&mut self, batch: &Block, places: &[u16], reduce: bool) -> Vec<SliceResult> {
+    fn expand_known(&mut self, batch: &Block, indices: &[u16], reduce: bool) -> Vec<SliceResult> {
         let (system, reducers, terminal, stats) = (&*self.system, &self.reducers, self.options.terminal, self.stats);
-        parallel::in_order(self.threads(places.len()), places.chunks(SLICE).collect(), |places| {
-            let mut sliced = SliceResult::new();
+        parallel::map_in_order(self.threads(indices.len()), indices.chunks(SLICE_STATES).collect(), |indices| {
+            let mut slice = SliceResult::new();
             let mut found = Successors::default();
             let mut reducer = reduce.then(|| reducers.take());
-            for place in places {
+            for index in indices {
                 let reducer = reducer.as_mut().map(|reducer| (reducer, stats));
-                let expanded = sliced.expand(&mut Known(system), batch, *place, reducer, terminal, &mut found);
+                let expanded = slice.expand(&mut ReadOnlyLookup(system), batch, *index, reducer, terminal, &mut found);
                 if expanded.is_err() {
-                    sliced.unknown.push(*place);
+                    slice.unknown.push(*index);
                 }
             }
             reducers.give_back(reducer);
-            sliced
+            slice
         })
     }
 
     fn expand_unknown(&mut self, batch: &Block, slices: &[SliceResult], reduce: bool) -> SliceResult {
-        let mut rest = SliceResult::new();
+        let mut unknown = SliceResult::new();
         let mut found = Successors::default();
-        let mut learning = Learning { system: self.system, stepper: self.stepper };
-        for place in slices.iter().flat_map(|sliced| &sliced.unknown) {
-            let reducer = reduce.then_some((&mut self.reducers.own, self.stats));
+        let mut lookup = ComputingLookup { system: self.system, stepper: self.stepper };
+        for index in slices.iter().flat_map(|slice| &slice.unknown) {
+            let reducer = reduce.then_some((&mut self.reducers.main_thread, self.stats));
             // Computing missing outcomes never fails.
-            let _ = rest.expand(&mut learning, batch, *place, reducer, self.options.terminal, &mut found);
+            let _ = unknown.expand(&mut lookup, batch, *index, reducer, self.options.terminal, &mut found);
         }
-        rest
+        unknown
     }
 
-    /// Adds the candidates to the shards, and builds the new states.
+    /// Adds the candidates to the shards, and builds the new states. Returns the indices of parents
+    /// with a successor that is still to be expanded.
     fn fill(&mut self, batch: &Block, slices: Vec<SliceResult>) -> Vec<u16> {
         let mut by_shard: Vec<Vec<Vec<Candidate>>> = (0..SHARDS).map(|_| Vec::with_capacity(slices.len())).collect();
-        for sliced in slices {
-            for (candidates, column) in sliced.by_shard.into_iter().zip(&mut by_shard) {
-                column.push(candidates);
+        for slice in slices {
+            for (candidates, slices) in slice.by_shard.into_iter().zip(&mut by_shard) {
+                slices.push(candidates);
             }
         }
         let threads = self.threads(batch.len());
         let system = &*self.system;
         let work = self.explored.shards.iter_mut().zip(by_shard).zip(self.next_starts).enumerate().collect();
-        let filled = parallel::in_order(threads, work, |(number, ((shard, column), start))| {
-            fill_shard(system, batch, number as u8, shard, &column, start)
+        let filled = parallel::map_in_order(threads, work, |(number, ((shard, slices), start))| {
+            fill_shard(system, batch, number as u8, shard, &slices, start)
         });
         let mut advanced = Vec::new();
         for (shard, filled) in filled.into_iter().enumerate() {
-            self.explored.graded &= filled.graded;
+            self.explored.layered &= filled.layered;
             for (property, ordinal) in filled.violations {
                 let state = StateId::new(shard, ordinal);
                 self.record_violation(property, FoundViolation { state, action: None, depth: self.depth });
@@ -479,21 +486,22 @@ fn fill_shard(
     batch: &Block,
     number: u8,
     shard: &mut Shard,
-    column: &[Vec<Candidate>],
+    slices: &[Vec<Candidate>],
     next_start: u32,
 ) -> ShardResult {
-    let mut filled = ShardResult { blocks: Vec::new(), graded: true, violations: Vec::new(), advanced: Vec::new() };
+    let mut filled = ShardResult { blocks: Vec::new(), layered: true, violations: Vec::new(), advanced: Vec::new() };
     let mut block = Block::default();
     block.words.reserve(batch.words.len() / SHARDS);
-    let mut touched = 0;
-    for candidate in column.iter().flatten() {
-        touched ^= shard.touch(candidate.fingerprint);
+    // Load the slots of all candidates into the cache, so that the look-ups below need not wait.
+    let mut prefetched = 0;
+    for candidate in slices.iter().flatten() {
+        prefetched ^= shard.prefetch(candidate.fingerprint);
     }
-    std::hint::black_box(touched);
-    for candidate in column.iter().flatten() {
+    std::hint::black_box(prefetched);
+    for candidate in slices.iter().flatten() {
         match shard.add(candidate.fingerprint, candidate.parent, candidate.action) {
             Added::Old(ordinal) if ordinal >= next_start => filled.advanced.push(candidate.parent),
-            Added::Old(_) => filled.graded = false,
+            Added::Old(_) => filled.layered = false,
             Added::New(ordinal) => {
                 let start = block.words.len();
                 let parent = batch.state(usize::from(candidate.parent));
@@ -502,7 +510,7 @@ fn fill_shard(
                 debug_assert_eq!(
                     system.fingerprint(&block.words[start..]),
                     candidate.fingerprint,
-                    "a fingerprint is that of its state"
+                    "the fingerprint computed from the difference is that of the state"
                 );
                 if system.is_visible(action, candidate.outcome) {
                     let broken = system.broken(&block.words[start..]);
@@ -511,14 +519,14 @@ fn fill_shard(
                 block.ends.push(block.words.len() as u32);
                 block.fingerprints.push(candidate.fingerprint);
                 filled.advanced.push(candidate.parent);
-                if block.len() == BATCH || block.words.len() > WORDS / 16 {
-                    filled.blocks.push(std::mem::take(&mut block).of_shard(number, shard.len()));
+                if block.len() == MAX_BATCH_STATES || block.words.len() > MAX_BATCH_WORDS / 16 {
+                    filled.blocks.push(std::mem::take(&mut block).mark_as_end_of_shard(number, shard.len()));
                 }
             }
         }
     }
     if block.len() > 0 {
-        filled.blocks.push(block.of_shard(number, shard.len()));
+        filled.blocks.push(block.mark_as_end_of_shard(number, shard.len()));
     }
     filled
 }

@@ -10,10 +10,13 @@ pub(crate) struct Budgets {
     /// How many timers may fire while messages are in flight.
     pub(crate) early_timers: u8,
     /// How many members the group may lose.
-    pub(crate) changes: u8,
+    pub(crate) view_changes: u8,
 }
 
-pub(crate) const MAX_FAULTS: u8 = 31;
+/// Number of bits of a packed budget.
+const BUDGET_BITS: u32 = 5;
+/// Maximum number of faults of each kind.
+pub(crate) const MAX_FAULTS: u8 = (1 << BUDGET_BITS) - 1;
 
 /// The budget that a move draws on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,25 +27,32 @@ pub(crate) enum Cost {
     MemberCrash,
     Restart,
     EarlyTimer,
-    Change,
+    ViewChange,
 }
 
 impl Budgets {
     pub(crate) fn pack(self) -> u32 {
-        let Self { losses, duplicates, crashes, restarts, early_timers, changes } = self;
-        [changes, losses, duplicates, crashes, restarts, early_timers]
+        let Self { losses, duplicates, crashes, restarts, early_timers, view_changes } = self;
+        [view_changes, losses, duplicates, crashes, restarts, early_timers]
             .into_iter()
-            .fold(0, |packed, budget| packed << 5 | u32::from(budget))
+            .fold(0, |packed, budget| packed << BUDGET_BITS | u32::from(budget))
     }
 
     pub(crate) fn unpack(packed: u32) -> Self {
-        let at = |place: u32| (packed >> (5 * place)) as u8 & MAX_FAULTS;
-        Self { changes: at(5), losses: at(4), duplicates: at(3), crashes: at(2), restarts: at(1), early_timers: at(0) }
+        let budget = |index: u32| (packed >> (BUDGET_BITS * index)) as u8 & MAX_FAULTS;
+        Self {
+            view_changes: budget(5),
+            losses: budget(4),
+            duplicates: budget(3),
+            crashes: budget(2),
+            restarts: budget(1),
+            early_timers: budget(0),
+        }
     }
 
     /// Whether any fault other than an early timer may still occur.
     pub(crate) fn any_faults(self) -> bool {
-        self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.restarts > 0 || self.changes > 0
+        self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.restarts > 0 || self.view_changes > 0
     }
 
     /// Returns what is left after a move of this cost; `None` if there is not enough.
@@ -51,11 +61,11 @@ impl Budgets {
             Cost::Free => self,
             Cost::Crash => Self { crashes: self.crashes.checked_sub(1)?, ..self },
             Cost::MemberCrash => {
-                Self { crashes: self.crashes.checked_sub(1)?, changes: self.changes.checked_sub(1)?, ..self }
+                Self { crashes: self.crashes.checked_sub(1)?, view_changes: self.view_changes.checked_sub(1)?, ..self }
             }
             Cost::Restart => Self { restarts: self.restarts.checked_sub(1)?, ..self },
             Cost::EarlyTimer => Self { early_timers: self.early_timers.checked_sub(1)?, ..self },
-            Cost::Change => Self { changes: self.changes.checked_sub(1)?, ..self },
+            Cost::ViewChange => Self { view_changes: self.view_changes.checked_sub(1)?, ..self },
         })
     }
 }
@@ -67,16 +77,16 @@ mod tests {
     #[test]
     fn every_budget_survives_packing() {
         let budgets =
-            Budgets { losses: 1, duplicates: 2, crashes: 3, restarts: 4, early_timers: 5, changes: MAX_FAULTS };
+            Budgets { losses: 1, duplicates: 2, crashes: 3, restarts: 4, early_timers: 5, view_changes: MAX_FAULTS };
         assert_eq!(Budgets::unpack(budgets.pack()), budgets);
     }
 
     #[test]
-    fn a_budget_is_spent_only_once() {
-        let budgets = Budgets { crashes: 2, changes: 1, ..Budgets::default() };
-        let once = budgets.after(Cost::MemberCrash).unwrap();
-        assert_eq!(once, Budgets { crashes: 1, ..Budgets::default() });
-        assert_eq!(once.after(Cost::MemberCrash), None);
-        assert_eq!(once.after(Cost::Crash), Some(Budgets::default()));
+    fn a_spent_budget_cannot_be_spent_again() {
+        let budgets = Budgets { crashes: 2, view_changes: 1, ..Budgets::default() };
+        let after_first = budgets.after(Cost::MemberCrash).unwrap();
+        assert_eq!(after_first, Budgets { crashes: 1, ..Budgets::default() });
+        assert_eq!(after_first.after(Cost::MemberCrash), None);
+        assert_eq!(after_first.after(Cost::Crash), Some(Budgets::default()));
     }
 }

@@ -13,7 +13,7 @@ use crate::local::Checked;
 use crate::path::{PathGuide, Step};
 use crate::replay::{Counterexample, replay};
 use crate::step_table::{Make, StepTable};
-use crate::system::{LOCALS, MAX_ORDERED_NODES, Memory, System};
+use crate::system::{LOCALS, MAX_ORDERED_NODES, PastProperties, System};
 use crate::tables::MoveKind;
 use crate::walk::{Walks, walk};
 use crate::worker_group::Trace;
@@ -30,7 +30,8 @@ pub struct Checker<P: Checked, U: Clients<Command = P::Command, Event = P::Event
     setup: Setup,
     step_table: StepTable<P, U>,
     system: System,
-    /// The initial states without memory of the past, each with the nodes' clock rates.
+    /// The initial states without memory of the past, each with the nodes' clock rates in parts per
+    /// million.
     initial: Vec<(Vec<u32>, Vec<i32>)>,
 }
 
@@ -76,9 +77,9 @@ where
         let properties = self.clients.properties();
         let mut judgement = Judgement::new(properties, effort);
         match effort.search {
-            Search::Breadth => self.by_breadth(effort, &mut judgement, report),
-            Search::Depth => self.by_depth(effort, &mut judgement, report),
-            Search::Walks(walks) => self.by_walks(walks, effort, &mut judgement, report),
+            Search::Breadth => self.run_breadth_first(effort, &mut judgement, report),
+            Search::Depth => self.run_depth_first(effort, &mut judgement, report),
+            Search::Walks(walks) => self.run_walks(walks, effort, &mut judgement, report),
         }
         let timers = self.system.tables.moves.iter().any(|offer| offer.kind == MoveKind::Timer);
         Findings { timers, ..judgement.conclude() }
@@ -98,102 +99,107 @@ where
     fn options(effort: &Effort, judgement: &Judgement) -> SearchOptions {
         SearchOptions {
             threads: effort.threads.max(1),
-            memory: effort.memory,
+            memory_limit: effort.memory,
             reduce: effort.reduce,
-            first: effort.stop_at_first,
+            stop_at_first: effort.stop_at_first,
             terminal: TerminalChecks {
-                deadlock: judgement.number(|judged| matches!(judged, Judged::ByDeadlock)),
+                deadlock: judgement.find_property(|judged| matches!(judged, Judged::ByDeadlock)),
                 // A client that waits when a run ends is starved too.
-                end: judgement.number(|judged| matches!(judged, Judged::ByFairRuns)),
+                end: judgement.find_property(|judged| matches!(judged, Judged::ByFairRuns)),
             },
-            deepest: None,
+            max_depth: None,
         }
     }
 
-    fn by_breadth(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
+    fn run_breadth_first(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
         let options = Self::options(effort, judgement);
-        if judgement.any(|judged| !judged.is_about_the_past()) {
-            self.states_by_breadth(options, judgement, report);
+        if judgement.has_property(|judged| !judged.is_about_the_past()) {
+            self.judge_states_breadth_first(options, judgement, report);
         }
         if !judgement.should_continue(effort) {
-            judgement.end(End::FirstViolation, Judged::is_about_the_past);
-        } else if let Some(memory) = self.memory(judgement) {
-            let begin = Instant::now();
+            judgement.record_end(End::FirstViolation, Judged::is_about_the_past);
+        } else if let Some(past) = self.past_properties(judgement) {
+            let started = Instant::now();
             let options = SearchOptions { terminal: TerminalChecks::default(), ..options };
-            let explored = self.explore(Some(memory), options, Phase::Past, judgement, report);
-            judgement.past = Some(pass(explored.end, explored.progress, explored.kept_bytes, begin));
-            judgement.end(explored.end, Judged::is_about_the_past);
+            let explored = self.explore(Some(past), options, Phase::Past, judgement, report);
+            judgement.past = Some(measured_pass(explored.end, explored.progress, explored.kept_bytes, started));
+            judgement.record_end(explored.end, Judged::is_about_the_past);
         }
     }
 
-    fn states_by_breadth(&mut self, options: SearchOptions, judgement: &mut Judgement, report: Report<'_>) {
-        let begin = Instant::now();
+    fn judge_states_breadth_first(&mut self, options: SearchOptions, judgement: &mut Judgement, report: Report<'_>) {
+        let started = Instant::now();
         let explored = self.explore(None, options, Phase::States, judgement, report);
-        judgement.states = pass(explored.end, explored.progress, explored.kept_bytes, begin);
-        judgement.end(explored.end, Judged::is_seen_at_once);
-        let Some(served) = judgement.number(|judged| matches!(judged, Judged::ByFairRuns)) else { return };
-        if judgement.is_violated(served) {
+        judgement.states = measured_pass(explored.end, explored.progress, explored.kept_bytes, started);
+        judgement.record_end(explored.end, Judged::is_judged_state_by_state);
+        let Some(liveness) = judgement.find_property(|judged| matches!(judged, Judged::ByFairRuns)) else { return };
+        if judgement.is_violated(liveness) {
             return;
         }
         if self.setup.timing.is_some() {
-            judgement.mark_undecided(served, Undecided::BoundedTime);
-        } else if explored.end != End::Complete || explored.graded {
-            judgement.end(explored.end, |judged| matches!(judged, Judged::ByFairRuns));
+            judgement.mark_undecided(liveness, Undecided::BoundedTime);
+        } else if explored.end != End::Complete || explored.layered {
+            judgement.record_end(explored.end, |judged| matches!(judged, Judged::ByFairRuns));
         } else {
-            self.fair_runs(served, options, explored, judgement, report);
+            self.judge_fair_runs(liveness, options, explored, judgement, report);
         }
     }
 
     /// Judges infinite runs: every fair cycle must serve every waiting client.
-    fn fair_runs(
+    fn judge_fair_runs(
         &mut self,
-        served: u8,
+        liveness: u8,
         options: SearchOptions,
         explored: Explored,
         judgement: &mut Judgement,
         report: Report<'_>,
     ) {
-        let begin = Instant::now();
+        let started = Instant::now();
         let mut explored = explored;
         if options.reduce {
             // Fairness is defined over all actions, so the reduced graph is not enough.
             let options = SearchOptions { reduce: false, terminal: TerminalChecks::default(), ..options };
             explored = self.explore(None, options, Phase::Fair, judgement, report);
         }
-        let mut searched = fair::FairnessResult { lasso: None, end: explored.end, bytes: explored.kept_bytes };
+        let mut result = fair::FairnessResult { lasso: None, end: explored.end, peak_bytes: explored.kept_bytes };
         if explored.end == End::Complete {
             let progress = explored.progress;
             let mut should_continue = |memory| report(Phase::Fair, Progress { memory, queue: 0, ..progress });
-            searched =
-                fair::search(&mut self.system, &mut self.step_table, &explored, options.memory, &mut should_continue);
+            result = fair::search(
+                &mut self.system,
+                &mut self.step_table,
+                &explored,
+                options.memory_limit,
+                &mut should_continue,
+            );
         }
-        judgement.fair = Some(pass(searched.end, explored.progress, searched.bytes, begin));
-        if let Some(lasso) = searched.lasso {
-            let cycle = Some(lasso.path.len());
+        judgement.fair = Some(measured_pass(result.end, explored.progress, result.peak_bytes, started));
+        if let Some(lasso) = result.lasso {
+            let cycle_start = Some(lasso.path.len());
             let steps = lasso.path.into_iter().chain(lasso.cycle).collect();
             // Without bounded time there is only one initial state.
-            judgement.record_counterexample(served, self.example(steps, cycle, 0));
+            judgement.record_counterexample(liveness, self.counterexample(steps, cycle_start, 0));
         }
-        judgement.end(searched.end, |judged| matches!(judged, Judged::ByFairRuns));
+        judgement.record_end(result.end, |judged| matches!(judged, Judged::ByFairRuns));
     }
 
     /// Runs one breadth-first search and records a shortest counterexample for each broken
     /// property.
     fn explore(
         &mut self,
-        memory: Option<Memory>,
+        past: Option<PastProperties>,
         options: SearchOptions,
         phase: Phase,
         judgement: &mut Judgement,
         report: Report<'_>,
     ) -> Explored {
-        let initial = self.prepare(memory, judgement);
+        let initial = self.prepare(past, judgement);
         let count = judgement.properties.len();
         let mut explored = explore(&mut self.system, &mut self.step_table, &initial, count, options, &mut |progress| {
             report(phase, progress)
         });
         if phase != Phase::Fair {
-            let shorter = self.shorten(&mut explored, &initial, options, report);
+            let shorter = self.find_shortest_violations(&mut explored, &initial, options, report);
             let source = shorter.as_ref().unwrap_or(&explored);
             for (property, violation) in (0_u8..).zip(source.violations.clone()) {
                 if let Some(violation) = violation
@@ -207,9 +213,10 @@ where
         explored
     }
 
-    /// A reduced search may miss the shortest path, so this searches the levels up to the deepest
-    /// violation again without reduction.
-    fn shorten(
+    /// Searches the levels up to the deepest violation again without reduction, because a reduced
+    /// search may miss the shortest path. Returns `None` if that was not necessary, or if it ended
+    /// before it found every violation again.
+    fn find_shortest_violations(
         &mut self,
         explored: &mut Explored,
         initial: &[Vec<u32>],
@@ -221,7 +228,7 @@ where
             return None;
         }
         let wanted = explored.violations.clone();
-        let options = SearchOptions { reduce: false, first: false, deepest: Some(deepest), ..options };
+        let options = SearchOptions { reduce: false, stop_at_first: false, max_depth: Some(deepest), ..options };
         let full = explore(&mut self.system, &mut self.step_table, initial, wanted.len(), options, &mut |progress| {
             report(Phase::Shortest, progress)
         });
@@ -231,9 +238,9 @@ where
 
     /// Prepares the system for a search, with or without memory of the past, and returns its
     /// initial states.
-    fn prepare(&mut self, memory: Option<Memory>, judgement: &Judgement) -> Vec<Vec<u32>> {
-        self.system.memory = memory;
-        self.system.criteria = if memory.is_some() { Vec::new() } else { judgement.criteria() };
+    fn prepare(&mut self, past: Option<PastProperties>, judgement: &Judgement) -> Vec<Vec<u32>> {
+        self.system.past_properties = past;
+        self.system.criteria = if past.is_some() { Vec::new() } else { judgement.criteria() };
         self.system.judged_bits = judgement.judged_bits();
         let states = self.initial.iter().map(|(state, _)| state);
         states.map(|state| self.system.with_memory(state)).collect()
@@ -242,72 +249,75 @@ where
     fn retrace(&mut self, explored: &Explored, violation: FoundViolation) -> Counterexample {
         let (root, mut actions) = explored.path(violation.state);
         actions.extend(violation.action);
-        let place = explored.roots.iter().position(|(id, _)| *id == root).unwrap_or(0);
-        let mut state = explored.roots.get(place).map_or_else(Vec::new, |(_, state)| state.clone());
-        let rates = self.rates_of(&state);
+        let root_index = explored.roots.iter().position(|(id, _)| *id == root).unwrap_or(0);
+        let mut state = explored.roots.get(root_index).map_or_else(Vec::new, |(_, state)| state.clone());
+        let initial_index = self.initial_index_of(&state);
         let steps = PathGuide::new(&mut self.system, &mut self.step_table, &state).follow(&mut state, &actions);
-        self.example(steps, None, rates)
+        self.counterexample(steps, None, initial_index)
     }
 
-    fn rates_of(&self, root: &[u32]) -> usize {
+    /// Returns the index of the initial state whose nodes are in the same local states as `root`;
+    /// the index tells the clock rates.
+    fn initial_index_of(&self, root: &[u32]) -> usize {
         let locals = LOCALS..LOCALS + self.setup.nodes;
         self.initial.iter().position(|(state, _)| state[locals.clone()] == root[locals.clone()]).unwrap_or(0)
     }
 
-    fn example(&self, steps: Vec<Step>, cycle: Option<usize>, initial: usize) -> Counterexample {
-        let rates = self.initial.get(initial).map_or_else(Vec::new, |(_, rates)| rates.clone());
+    fn counterexample(&self, steps: Vec<Step>, cycle_start: Option<usize>, initial_index: usize) -> Counterexample {
+        let rates_ppm = self.initial.get(initial_index).map_or_else(Vec::new, |(_, rates_ppm)| rates_ppm.clone());
         // Steps that only advance time are visible in the time of the next step.
         let timed = self.setup.timing.is_some();
-        Counterexample { steps, cycle, rates, timed, views: self.setup.views.is_some() }
+        Counterexample { steps, cycle_start, rates_ppm, timed, has_views: self.setup.views.is_some() }
     }
 
-    /// Which properties about the past the state must carry memory for; `None` if there are none.
-    fn memory(&self, judgement: &mut Judgement) -> Option<Memory> {
-        let fences = judgement.number(|judged| matches!(judged, Judged::ByFences));
-        let mut order = judgement.number(|judged| matches!(judged, Judged::ByOrder));
+    /// Returns the properties about the past, for which the state must carry memory; `None` if
+    /// there are none. Marks those undecided that cannot be judged in a group of this size.
+    fn past_properties(&self, judgement: &mut Judgement) -> Option<PastProperties> {
+        let fences = judgement.find_property(|judged| matches!(judged, Judged::ByFences));
+        let mut order = judgement.find_property(|judged| matches!(judged, Judged::ByOrder));
         if let Some(property) = order
             && self.setup.nodes > MAX_ORDERED_NODES
         {
             judgement.mark_undecided(property, Undecided::TooLarge);
             order = None;
         }
-        let results = judgement.number(|judged| matches!(judged, Judged::ByResults));
-        (fences.is_some() || order.is_some() || results.is_some()).then_some(Memory { order, fences, results })
+        let results = judgement.find_property(|judged| matches!(judged, Judged::ByResults));
+        (fences.is_some() || order.is_some() || results.is_some()).then_some(PastProperties { order, fences, results })
     }
 
-    fn by_depth(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
+    fn run_depth_first(&mut self, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
         let options = Self::options(effort, judgement);
-        let begin = Instant::now();
+        let started = Instant::now();
         let initial = self.prepare(None, judgement);
-        let result = self.depth_pass(None, judgement, options, Phase::States, report);
-        judgement.states = pass(result.end, result.progress, result.kept_bytes, begin);
+        let result = self.search_by_depth(None, judgement, options, Phase::States, report);
+        judgement.states = measured_pass(result.end, result.progress, result.kept_bytes, started);
         self.retrace_all(&initial, &result.violations, judgement);
-        judgement.end(result.end, Judged::is_seen_at_once);
-        if let Some(served) = options.terminal.end {
+        judgement.record_end(result.end, Judged::is_judged_state_by_state);
+        if let Some(liveness) = options.terminal.end {
             if self.setup.timing.is_some() {
-                judgement.mark_undecided(served, Undecided::BoundedTime);
-            } else if result.end == End::Complete && !result.graded {
-                judgement.mark_undecided(served, Undecided::NoGraph);
+                judgement.mark_undecided(liveness, Undecided::BoundedTime);
+            } else if result.end == End::Complete && !result.layered {
+                judgement.mark_undecided(liveness, Undecided::NoGraph);
             } else {
-                judgement.end(result.end, |judged| matches!(judged, Judged::ByFairRuns));
+                judgement.record_end(result.end, |judged| matches!(judged, Judged::ByFairRuns));
             }
         }
         if !judgement.should_continue(effort) {
-            judgement.end(End::FirstViolation, Judged::is_about_the_past);
-        } else if let Some(memory) = self.memory(judgement) {
-            let begin = Instant::now();
+            judgement.record_end(End::FirstViolation, Judged::is_about_the_past);
+        } else if let Some(past) = self.past_properties(judgement) {
+            let started = Instant::now();
             let options = SearchOptions { terminal: TerminalChecks::default(), ..options };
-            let initial = self.prepare(Some(memory), judgement);
-            let result = self.depth_pass(Some(memory), judgement, options, Phase::Past, report);
-            judgement.past = Some(pass(result.end, result.progress, result.kept_bytes, begin));
+            let initial = self.prepare(Some(past), judgement);
+            let result = self.search_by_depth(Some(past), judgement, options, Phase::Past, report);
+            judgement.past = Some(measured_pass(result.end, result.progress, result.kept_bytes, started));
             self.retrace_all(&initial, &result.violations, judgement);
-            judgement.end(result.end, Judged::is_about_the_past);
+            judgement.record_end(result.end, Judged::is_about_the_past);
         }
     }
 
-    fn depth_pass(
+    fn search_by_depth(
         &self,
-        memory: Option<Memory>,
+        past: Option<PastProperties>,
         judgement: &Judgement,
         options: SearchOptions,
         phase: Phase,
@@ -315,21 +325,21 @@ where
     ) -> DepthResult {
         let (make, clients, setup) = (&self.make, &self.clients, &self.setup);
         let (criteria, judged_bits) = (&self.system.criteria, self.system.judged_bits);
-        let make_group = || worker_group(make, clients, setup, memory, criteria, judged_bits);
+        let make_group = || worker_group(make, clients, setup, past, criteria, judged_bits);
         search_depth_first(&make_group, judgement.properties.len(), options, &mut |progress| report(phase, progress))
     }
 
-    fn by_walks(&mut self, walks: Walks, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
+    fn run_walks(&mut self, walks: Walks, effort: &Effort, judgement: &mut Judgement, report: Report<'_>) {
         let options = Self::options(effort, judgement);
-        let begin = Instant::now();
-        let memory = self.memory(judgement);
-        let initial = self.prepare(memory, judgement);
+        let started = Instant::now();
+        let past = self.past_properties(judgement);
+        let initial = self.prepare(past, judgement);
         // Walks judge states and the past in one pass.
         self.system.criteria = judgement.criteria();
         let result = {
             let (make, clients, setup) = (&self.make, &self.clients, &self.setup);
             let (criteria, judged_bits) = (&self.system.criteria, self.system.judged_bits);
-            let make_group = || worker_group(make, clients, setup, memory, criteria, judged_bits);
+            let make_group = || worker_group(make, clients, setup, past, criteria, judged_bits);
             walk(&make_group, judgement.properties.len(), walks, options, &mut |progress| {
                 report(Phase::States, progress)
             })
@@ -339,12 +349,12 @@ where
             states: 0,
             generated: result.progress.generated,
             depth: result.progress.depth,
-            seconds: begin.elapsed().as_secs_f64(),
+            seconds: started.elapsed().as_secs_f64(),
             bytes_per_state: None,
         };
         judgement.walks = Some(result.walks);
         self.retrace_all(&initial, &result.violations, judgement);
-        judgement.end(result.end, |_| true);
+        judgement.record_end(result.end, |_| true);
         for property in (0_u8..).take(judgement.properties.len()) {
             judgement.mark_undecided(property, Undecided::AtRandom);
         }
@@ -356,28 +366,29 @@ where
             let root = trace.fingerprints.first();
             let state = initial.iter().find(|state| Some(&self.system.fingerprint(state)) == root);
             let Some(mut state) = state.cloned() else { continue };
-            let rates = self.rates_of(&state);
+            let initial_index = self.initial_index_of(&state);
             let mut guide = PathGuide::new(&mut self.system, &mut self.step_table, &state);
             let mut steps = Vec::with_capacity(trace.len());
             for fingerprint in trace.fingerprints.iter().skip(1) {
-                let found = guide.candidates(&state).iter().find(|found| found.fingerprint == *fingerprint).copied();
-                let Some(candidate) = found else { break };
-                steps.push(guide.take(&mut state, candidate));
+                let candidate =
+                    guide.candidates(&state).iter().find(|candidate| candidate.fingerprint == *fingerprint).copied();
+                let Some(candidate) = candidate else { break };
+                steps.push(guide.take_transition(&mut state, candidate));
             }
-            let example = self.example(steps, None, rates);
+            let example = self.counterexample(steps, None, initial_index);
             judgement.record_counterexample(property, example);
         }
     }
 }
 
-fn pass(end: End, progress: Progress, kept_bytes: u64, begin: Instant) -> Pass {
+fn measured_pass(end: End, progress: Progress, kept_bytes: u64, started: Instant) -> Pass {
     let Progress { states, generated, depth, .. } = progress;
     Pass {
         end,
         states,
         generated,
         depth,
-        seconds: begin.elapsed().as_secs_f64(),
+        seconds: started.elapsed().as_secs_f64(),
         bytes_per_state: Some(kept_bytes as f64 / states.max(1) as f64),
     }
 }

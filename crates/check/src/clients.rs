@@ -161,7 +161,7 @@ impl Judged {
     }
 
     /// Whether each state or step can be judged alone.
-    pub(crate) fn is_seen_at_once(&self) -> bool {
+    pub(crate) fn is_judged_state_by_state(&self) -> bool {
         match self {
             Self::ByState(_)
             | Self::ByBound(..)

@@ -7,26 +7,29 @@ use std::hash::{Hash, Hasher};
 #[derive(Clone)]
 struct ContentHasher(u64);
 
+// Arbitrary odd numbers with well-mixed bits. Changing one changes every fingerprint.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
-const FIRST: u64 = 0xd6e8_feb8_6659_fd93;
-const SECOND: u64 = 0xa076_1d64_78bd_642f;
+const STATE_OFFSET: u64 = 0xd6e8_feb8_6659_fd93;
+const WORD_MASK: u64 = 0xa076_1d64_78bd_642f;
 
 /// Returns the fingerprint of a value's content.
-pub(crate) fn content<T: Hash + ?Sized>(value: &T) -> u64 {
+pub(crate) fn content_fingerprint<T: Hash + ?Sized>(value: &T) -> u64 {
     let mut hasher = ContentHasher(SEED);
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Mixes the bits of a word; different words stay different.
+/// Mixes the bits of a word, as the random generator SplitMix64 does; different words stay
+/// different.
 pub(crate) fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
 }
 
-fn fold(one: u64, other: u64) -> u64 {
-    let product = u128::from(one) * u128::from(other);
+/// Multiplies two words and combines the halves of the product.
+fn fold_product(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
     (product as u64) ^ ((product >> 64) as u64)
 }
 
@@ -45,7 +48,7 @@ impl Hasher for ContentHasher {
     }
 
     fn write_u64(&mut self, word: u64) {
-        self.0 = fold(self.0.wrapping_add(FIRST), word ^ SECOND) ^ self.0.rotate_left(23);
+        self.0 = fold_product(self.0.wrapping_add(STATE_OFFSET), word ^ WORD_MASK) ^ self.0.rotate_left(23);
     }
 
     fn write_u8(&mut self, word: u8) {
@@ -72,7 +75,7 @@ impl Hasher for ContentHasher {
 
 #[cfg(test)]
 mod tests {
-    use super::{content, mix};
+    use super::{content_fingerprint, mix};
     use std::collections::HashSet;
 
     #[test]
@@ -80,9 +83,9 @@ mod tests {
         let mut seen = HashSet::new();
         for a in 0_u64..64 {
             for b in 0_u8..64 {
-                assert!(seen.insert(content(&(a, b, [b; 3]))));
-                assert!(seen.insert(content(&(a, Some(b)))));
-                assert!(seen.insert(content(&format!("{a}:{b}"))));
+                assert!(seen.insert(content_fingerprint(&(a, b, [b; 3]))));
+                assert!(seen.insert(content_fingerprint(&(a, Some(b)))));
+                assert!(seen.insert(content_fingerprint(&format!("{a}:{b}"))));
             }
         }
     }

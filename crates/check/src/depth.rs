@@ -5,7 +5,7 @@
 
 use crate::action::Action;
 use crate::breadth::{End, OnProgress, Progress, SearchOptions};
-use crate::expand::{Candidate, Learning, Successors, expand};
+use crate::expand::{Candidate, ComputingLookup, Successors, expand};
 use crate::memory;
 use crate::reduce::{Reducer, ReductionStats};
 use crate::table::Table;
@@ -22,25 +22,30 @@ pub(crate) struct DepthResult {
     pub(crate) violations: Vec<Option<Trace>>,
     /// Whether every path to a state has the same length, so that no run returns to an earlier
     /// state.
-    pub(crate) graded: bool,
+    pub(crate) layered: bool,
     pub(crate) kept_bytes: u64,
 }
 
+/// Number of tables of visited states, each with its own lock.
 const SHARDS: usize = 64;
+/// Number of steps after which a thread updates the shared counts.
+const STEPS_BETWEEN_REPORTS: u32 = 1_024;
 
 struct Shared {
     options: SearchOptions,
     /// The visited states, each with its depth.
-    seen: Vec<Mutex<Table>>,
+    visited: Vec<Mutex<Table>>,
     /// Paths to states that no thread has expanded, each as its fingerprints.
     tasks: Mutex<VecDeque<Vec<u64>>>,
-    wake: Condvar,
-    idle: AtomicUsize,
+    /// Wakes idle threads when a task is added or the search ends.
+    task_added: Condvar,
+    idle_threads: AtomicUsize,
     states: AtomicU64,
     generated: AtomicU64,
     deepest: AtomicU64,
-    stacks: AtomicU64,
-    ungraded: AtomicBool,
+    /// Number of states on the stacks of all threads.
+    frames_on_stacks: AtomicU64,
+    not_layered: AtomicBool,
     stop: AtomicBool,
     end: Mutex<End>,
     violations: Mutex<Vec<Option<Trace>>>,
@@ -52,21 +57,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     fn bytes(&self) -> u64 {
-        self.seen.iter().map(|seen| lock(seen).bytes()).sum()
+        self.visited.iter().map(|visited| lock(visited).bytes()).sum()
     }
 
     /// Returns the depth at which a state was seen before; `None` if it is new.
     fn add(&self, fingerprint: u64, depth: u32) -> Option<u32> {
-        lock(&self.seen[fingerprint as usize % SHARDS]).add(fingerprint, depth)
+        lock(&self.visited[fingerprint as usize % SHARDS]).add(fingerprint, depth)
     }
 
+    /// Stops all threads. The first reason given is the one that counts.
     fn finish(&self, end: End) {
         let mut first = lock(&self.end);
         if *first == End::Complete {
             *first = end;
         }
         self.stop.store(true, Ordering::SeqCst);
-        self.wake.notify_all();
+        self.task_added.notify_all();
     }
 
     fn record_violation(&self, property: u8, fingerprints: Vec<u64>) {
@@ -75,29 +81,29 @@ impl Shared {
         if known.as_ref().is_none_or(|known| fingerprints.len() < known.fingerprints.len()) {
             *known = Some(Trace { fingerprints });
         }
-        if self.options.first {
+        if self.options.stop_at_first {
             self.finish(End::FirstViolation);
         }
     }
 
     /// Returns the next path to continue from; `None` when all threads are idle or the search
     /// stops.
-    fn task(&self, threads: usize) -> Option<Vec<u64>> {
+    fn next_task(&self, threads: usize) -> Option<Vec<u64>> {
         let mut tasks = lock(&self.tasks);
-        self.idle.fetch_add(1, Ordering::SeqCst);
+        self.idle_threads.fetch_add(1, Ordering::SeqCst);
         loop {
             if self.stop.load(Ordering::SeqCst) {
                 return None;
             }
             if let Some(task) = tasks.pop_front() {
-                self.idle.fetch_sub(1, Ordering::SeqCst);
+                self.idle_threads.fetch_sub(1, Ordering::SeqCst);
                 return Some(task);
             }
-            if self.idle.load(Ordering::SeqCst) == threads {
-                self.wake.notify_all();
+            if self.idle_threads.load(Ordering::SeqCst) == threads {
+                self.task_added.notify_all();
                 return None;
             }
-            tasks = self.wake.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+            tasks = self.task_added.wait(tasks).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -110,20 +116,20 @@ pub(crate) fn search_depth_first(
 ) -> DepthResult {
     let shared = Shared {
         options,
-        seen: (0..SHARDS).map(|_| Mutex::new(Table::new())).collect(),
+        visited: (0..SHARDS).map(|_| Mutex::new(Table::new())).collect(),
         tasks: Mutex::default(),
-        wake: Condvar::new(),
-        idle: AtomicUsize::new(0),
+        task_added: Condvar::new(),
+        idle_threads: AtomicUsize::new(0),
         states: AtomicU64::new(0),
         generated: AtomicU64::new(0),
         deepest: AtomicU64::new(0),
-        stacks: AtomicU64::new(0),
-        ungraded: AtomicBool::new(false),
+        frames_on_stacks: AtomicU64::new(0),
+        not_layered: AtomicBool::new(false),
         stop: AtomicBool::new(false),
         end: Mutex::new(End::Complete),
         violations: Mutex::new(vec![None; properties]),
     };
-    begin(&shared, make_group());
+    add_initial_states(&shared, make_group());
     let running = AtomicUsize::new(options.threads);
     let main_thread = thread::current();
     let mut progress = Progress::default();
@@ -145,7 +151,7 @@ pub(crate) fn search_depth_first(
             if !on_progress(progress) {
                 shared.finish(End::Stopped);
             }
-            if progress.memory > options.memory {
+            if progress.memory > options.memory_limit {
                 shared.finish(End::Memory);
             }
         }
@@ -153,27 +159,27 @@ pub(crate) fn search_depth_first(
     progress = measure(&shared);
     on_progress(progress);
     let kept_bytes = shared.bytes();
-    let graded = !shared.ungraded.load(Ordering::SeqCst);
+    let layered = !shared.not_layered.load(Ordering::SeqCst);
     let end = *lock(&shared.end);
     let violations = std::mem::take(&mut *lock(&shared.violations));
-    DepthResult { progress, end, violations, graded, kept_bytes }
+    DepthResult { progress, end, violations, layered, kept_bytes }
 }
 
 fn measure(shared: &Shared) -> Progress {
-    let stacks = shared.stacks.load(Ordering::Relaxed);
+    let frames_on_stacks = shared.frames_on_stacks.load(Ordering::Relaxed);
     Progress {
         states: shared.states.load(Ordering::Relaxed),
         generated: shared.generated.load(Ordering::Relaxed),
         depth: shared.deepest.load(Ordering::Relaxed),
-        queue: stacks,
-        memory: memory::resident().unwrap_or(0).max(shared.bytes() + stacks * FRAME),
+        queue: frames_on_stacks,
+        memory: memory::resident().unwrap_or(0).max(shared.bytes() + frames_on_stacks * FRAME_BYTES),
     }
 }
 
 /// Estimated memory of a state on a stack, in bytes.
-const FRAME: u64 = 400;
+const FRAME_BYTES: u64 = 400;
 
-fn begin(shared: &Shared, worker_group: WorkerGroup<'_>) {
+fn add_initial_states(shared: &Shared, worker_group: WorkerGroup<'_>) {
     for state in &worker_group.initial {
         let fingerprint = worker_group.system.fingerprint(state);
         shared.generated.fetch_add(1, Ordering::Relaxed);
@@ -191,7 +197,7 @@ fn begin(shared: &Shared, worker_group: WorkerGroup<'_>) {
 struct Frame {
     state: Vec<u32>,
     fingerprint: u64,
-    left: Vec<Candidate>,
+    remaining: Vec<Candidate>,
     /// Whether only one node's actions are followed, and all of them so far led to states that may
     /// be on the current path.
     needs_full_expansion: bool,
@@ -207,10 +213,12 @@ struct DepthWorker<'a> {
     prefix: Vec<u64>,
     stack: Vec<Frame>,
     deepest: u64,
-    /// States and transitions that are not in the shared counts yet.
-    unreported: (u64, u64),
-    /// The part of the stack that is in the shared counts.
-    reported: u64,
+    /// States that are not in the shared counts yet.
+    unreported_states: u64,
+    /// Transitions that are not in the shared counts yet.
+    unreported_transitions: u64,
+    /// Number of frames of this stack that are in the shared counts.
+    reported_frames: u64,
 }
 
 impl<'a> DepthWorker<'a> {
@@ -227,13 +235,14 @@ impl<'a> DepthWorker<'a> {
             prefix: Vec::new(),
             stack: Vec::new(),
             deepest: 0,
-            unreported: (0, 0),
-            reported: 0,
+            unreported_states: 0,
+            unreported_transitions: 0,
+            reported_frames: 0,
         }
     }
 
     fn work(mut self) {
-        while let Some(task) = self.shared.task(self.shared.options.threads) {
+        while let Some(task) = self.shared.next_task(self.shared.options.threads) {
             if let Some(state) = self.reach(&task) {
                 let fingerprint = task.last().copied().unwrap_or_default();
                 self.prefix = task;
@@ -241,21 +250,21 @@ impl<'a> DepthWorker<'a> {
                 self.push(state, fingerprint);
                 self.search();
             }
-            self.report();
+            self.report_counts();
         }
     }
 
-    /// Follows a path that another thread found.
+    /// Follows a path that another thread found, and returns its last state.
     fn reach(&mut self, path: &[u64]) -> Option<Vec<u32>> {
         let (root, rest) = path.split_first()?;
         let system = &self.worker_group.system;
         let mut state = self.worker_group.initial.iter().find(|state| system.fingerprint(state) == *root)?.clone();
-        let mut at = *root;
+        let mut current = *root;
         for next in rest {
-            self.expand(&state, at);
+            self.expand(&state, current);
             let candidate = *self.found.candidates.iter().find(|candidate| candidate.fingerprint == *next)?;
             state = self.apply_action(&state, candidate);
-            at = *next;
+            current = *next;
         }
         Some(state)
     }
@@ -263,7 +272,8 @@ impl<'a> DepthWorker<'a> {
     fn expand(&mut self, state: &[u32], fingerprint: u64) {
         let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
         // Computing missing outcomes never fails.
-        let _ = expand(&mut Learning { system, stepper: &mut **stepper }, state, fingerprint, 0, &mut self.found);
+        let _ =
+            expand(&mut ComputingLookup { system, stepper: &mut **stepper }, state, fingerprint, 0, &mut self.found);
     }
 
     fn apply_action(&self, state: &[u32], candidate: Candidate) -> Vec<u32> {
@@ -283,23 +293,23 @@ impl<'a> DepthWorker<'a> {
         let mut needs_full_expansion = false;
         if let Some(reducer) = &mut self.reducer {
             let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
-            let lookup = &mut Learning { system, stepper: &mut **stepper };
+            let lookup = &mut ComputingLookup { system, stepper: &mut **stepper };
             needs_full_expansion =
                 reducer.reduce(lookup, &state, fingerprint, self.stats, &mut self.found).unwrap_or(false);
-            self.stats.add(std::mem::take(&mut reducer.fresh));
+            self.stats.add(std::mem::take(&mut reducer.new_stats));
         }
-        self.unreported.1 += self.found.candidates.len() as u64;
-        let left = self.found.candidates.clone();
-        self.stack.push(Frame { state, fingerprint, left, needs_full_expansion });
+        self.unreported_transitions += self.found.candidates.len() as u64;
+        let remaining = self.found.candidates.clone();
+        self.stack.push(Frame { state, fingerprint, remaining, needs_full_expansion });
         self.deepest = self.deepest.max((self.prefix.len() + self.stack.len()) as u64 - 1);
         for property in self.shared.options.terminal.broken(summary) {
             self.shared.record_violation(property, self.path());
         }
         self.judge_steps(&violations);
-        let overrun = self.found.overflow
+        let ids_exhausted = self.found.overflow
             || self.worker_group.system.tables.is_full()
             || self.worker_group.stepper.has_too_many_moves();
-        if overrun {
+        if ids_exhausted {
             self.shared.finish(End::IdsExhausted);
         }
     }
@@ -307,48 +317,50 @@ impl<'a> DepthWorker<'a> {
     fn search(&mut self) {
         let mut steps = 0_u32;
         while let Some(frame) = self.stack.last_mut() {
-            let Some(candidate) = frame.left.pop() else {
-                self.leave();
+            let Some(candidate) = frame.remaining.pop() else {
+                self.finish_frame();
                 continue;
             };
             let depth = self.prefix.len() + self.stack.len();
-            if self.enter(candidate, depth) {
+            if self.visit(candidate, depth) {
                 let parent = &self.stack[self.stack.len() - 1].state;
                 let next = self.apply_action(parent, candidate);
-                let seen = self.worker_group.system.is_visible(Action::unpack(candidate.action), candidate.outcome);
-                let broken: Vec<u8> = if seen { self.worker_group.system.broken(&next).collect() } else { Vec::new() };
+                let is_visible =
+                    self.worker_group.system.is_visible(Action::unpack(candidate.action), candidate.outcome);
+                let broken: Vec<u8> =
+                    if is_visible { self.worker_group.system.broken(&next).collect() } else { Vec::new() };
                 self.push(next, candidate.fingerprint);
                 for property in broken {
                     self.shared.record_violation(property, self.path());
                 }
             }
             steps += 1;
-            if steps.is_multiple_of(1_024) {
-                self.report();
+            if steps.is_multiple_of(STEPS_BETWEEN_REPORTS) {
+                self.report_counts();
                 if self.shared.stop.load(Ordering::Relaxed) {
                     self.stack.clear();
                 }
             }
-            if self.shared.idle.load(Ordering::Relaxed) > 0 {
-                self.share();
+            if self.shared.idle_threads.load(Ordering::Relaxed) > 0 {
+                self.share_work();
             }
         }
     }
 
     /// Records a visit, and returns whether the state is new.
-    fn enter(&mut self, candidate: Candidate, depth: usize) -> bool {
+    fn visit(&mut self, candidate: Candidate, depth: usize) -> bool {
         match self.shared.add(candidate.fingerprint, depth as u32) {
             None => {
-                self.unreported.0 += 1;
-                self.follow_on();
+                self.unreported_states += 1;
+                self.record_step_off_path();
                 true
             }
             Some(before) => {
                 if before == depth as u32 {
                     // The state is not on the current path, since every state there is less deep.
-                    self.follow_on();
+                    self.record_step_off_path();
                 } else {
-                    self.shared.ungraded.store(true, Ordering::Relaxed);
+                    self.shared.not_layered.store(true, Ordering::Relaxed);
                 }
                 false
             }
@@ -356,7 +368,7 @@ impl<'a> DepthWorker<'a> {
     }
 
     /// Records that an action of the last state leads to a state that is not on the path.
-    fn follow_on(&mut self) {
+    fn record_step_off_path(&mut self) {
         if let Some(frame) = self.stack.last_mut() {
             frame.needs_full_expansion = false;
         }
@@ -364,12 +376,12 @@ impl<'a> DepthWorker<'a> {
 
     /// Removes the last state from the stack, unless it must be expanded fully because one node's
     /// actions alone may form a cycle.
-    fn leave(&mut self) {
+    fn finish_frame(&mut self) {
         let Some(frame) = self.stack.pop() else { return };
         if frame.needs_full_expansion {
             self.expand(&frame.state, frame.fingerprint);
-            self.unreported.1 += self.found.candidates.len() as u64;
-            self.stack.push(Frame { left: self.found.candidates.clone(), needs_full_expansion: false, ..frame });
+            self.unreported_transitions += self.found.candidates.len() as u64;
+            self.stack.push(Frame { remaining: self.found.candidates.clone(), needs_full_expansion: false, ..frame });
             let violations = std::mem::take(&mut self.found.violations);
             self.judge_steps(&violations);
         }
@@ -378,8 +390,8 @@ impl<'a> DepthWorker<'a> {
     /// Reports the steps from the last state that violate a property, if they are followed.
     fn judge_steps(&self, violations: &[(u8, u16)]) {
         for (property, action) in violations {
-            let led_to = self.found.candidates.iter().find(|candidate| candidate.action == *action);
-            if let Some(candidate) = led_to {
+            let followed = self.found.candidates.iter().find(|candidate| candidate.action == *action);
+            if let Some(candidate) = followed {
                 let mut path = self.path();
                 path.push(candidate.fingerprint);
                 self.shared.record_violation(*property, path);
@@ -388,51 +400,53 @@ impl<'a> DepthWorker<'a> {
     }
 
     /// Gives away the work that this thread would do last.
-    fn share(&mut self) {
-        let Some(place) = self.stack.iter().position(|frame| !frame.left.is_empty()) else { return };
+    fn share_work(&mut self) {
+        let Some(frame_index) = self.stack.iter().position(|frame| !frame.remaining.is_empty()) else { return };
         // This thread keeps the last candidate.
-        if place + 1 == self.stack.len() && self.stack[place].left.len() < 2 {
+        if frame_index + 1 == self.stack.len() && self.stack[frame_index].remaining.len() < 2 {
             return;
         }
-        let candidate = self.stack[place].left.remove(0);
-        let depth = self.prefix.len() + place + 1;
-        let needs_full_expansion = self.stack[place].needs_full_expansion;
-        if self.enter_at(place, candidate, depth) {
+        let candidate = self.stack[frame_index].remaining.remove(0);
+        let depth = self.prefix.len() + frame_index + 1;
+        let needs_full_expansion = self.stack[frame_index].needs_full_expansion;
+        if self.visit_from(frame_index, candidate, depth) {
             let mut path = self.prefix.clone();
-            path.extend(self.stack[..=place].iter().map(|frame| frame.fingerprint));
+            path.extend(self.stack[..=frame_index].iter().map(|frame| frame.fingerprint));
             path.push(candidate.fingerprint);
-            self.judge(place, candidate, &path);
+            self.judge_successor(frame_index, candidate, &path);
             lock(&self.shared.tasks).push_back(path);
-            self.shared.wake.notify_one();
+            self.shared.task_added.notify_one();
         } else {
-            self.stack[place].needs_full_expansion = needs_full_expansion;
+            self.stack[frame_index].needs_full_expansion = needs_full_expansion;
         }
     }
 
-    fn enter_at(&mut self, place: usize, candidate: Candidate, depth: usize) -> bool {
+    /// Records a visit from a state that is not the last one on the stack.
+    fn visit_from(&mut self, frame_index: usize, candidate: Candidate, depth: usize) -> bool {
         let last = self.stack.len() - 1;
-        self.stack.swap(place, last);
-        let new = self.enter(candidate, depth);
-        self.stack.swap(place, last);
+        self.stack.swap(frame_index, last);
+        let new = self.visit(candidate, depth);
+        self.stack.swap(frame_index, last);
         new
     }
 
-    fn judge(&self, place: usize, candidate: Candidate, path: &[u64]) {
+    fn judge_successor(&self, frame_index: usize, candidate: Candidate, path: &[u64]) {
         let action = Action::unpack(candidate.action);
         if self.worker_group.system.is_visible(action, candidate.outcome) {
-            let next = self.apply_action(&self.stack[place].state, candidate);
+            let next = self.apply_action(&self.stack[frame_index].state, candidate);
             for property in self.worker_group.system.broken(&next) {
                 self.shared.record_violation(property, path.to_vec());
             }
         }
     }
 
-    fn report(&mut self) {
-        let (states, generated) = std::mem::take(&mut self.unreported);
+    fn report_counts(&mut self) {
+        let states = std::mem::take(&mut self.unreported_states);
+        let generated = std::mem::take(&mut self.unreported_transitions);
         self.shared.states.fetch_add(states, Ordering::Relaxed);
         self.shared.generated.fetch_add(generated, Ordering::Relaxed);
-        let before = std::mem::replace(&mut self.reported, self.stack.len() as u64);
-        self.shared.stacks.fetch_add(self.reported.wrapping_sub(before), Ordering::Relaxed);
+        let before = std::mem::replace(&mut self.reported_frames, self.stack.len() as u64);
+        self.shared.frames_on_stacks.fetch_add(self.reported_frames.wrapping_sub(before), Ordering::Relaxed);
         self.shared.deepest.fetch_max(self.deepest, Ordering::Relaxed);
     }
 }

@@ -12,7 +12,7 @@ use crate::local::Checked;
 use crate::path::PathGuide;
 use crate::replay::{Counterexample, replay};
 use crate::step_table::Make;
-use crate::system::{self, Criterion, Memory};
+use crate::system::{self, Criterion, PastProperties};
 use quorate_journal::moment::Observer;
 use quorate_journal::property::Verdict;
 use std::collections::BTreeSet;
@@ -20,8 +20,10 @@ use std::collections::BTreeSet;
 /// Largest group in which the order of requests is judged.
 pub const MAX_ORDERED_NODES: usize = system::MAX_ORDERED_NODES;
 
+const STEPS_PER_WALK: u64 = 120;
+
 /// Returns the number of the property that is judged this way.
-fn number(properties: &[Property], judged: fn(&Judged) -> bool) -> Option<u8> {
+fn property_number(properties: &[Property], judged: fn(&Judged) -> bool) -> Option<u8> {
     properties.iter().position(|property| judged(&property.judged)).map(|number| number as u8)
 }
 
@@ -46,11 +48,11 @@ where
 {
     let (mut step_table, mut system, initial) = initial_states(make, clients, setup);
     let properties = clients.properties();
-    system.memory = Some(Memory {
-        order: number(&properties, |judged| matches!(judged, Judged::ByOrder))
+    system.past_properties = Some(PastProperties {
+        order: property_number(&properties, |judged| matches!(judged, Judged::ByOrder))
             .filter(|_| setup.nodes <= MAX_ORDERED_NODES),
-        fences: number(&properties, |judged| matches!(judged, Judged::ByFences)),
-        results: number(&properties, |judged| matches!(judged, Judged::ByResults)),
+        fences: property_number(&properties, |judged| matches!(judged, Judged::ByFences)),
+        results: property_number(&properties, |judged| matches!(judged, Judged::ByResults)),
     });
     system.judged_bits = u32::MAX;
     let by_state = properties.iter().zip(0..).filter_map(|(property, number)| match property.judged {
@@ -61,40 +63,42 @@ where
         _ => None,
     });
     system.criteria = by_state.collect();
-    let at_once = |name: &str| {
+    let is_judged_state_by_state = |name: &str| {
         let property = properties.iter().find(|property| property.name == name);
         property.is_some_and(|property| {
             !matches!(property.judged, Judged::ByEnds(_) | Judged::ByDeadlock | Judged::ByFairRuns)
         })
     };
-    let mut all = BTreeSet::new();
+    let mut broken_by_any = BTreeSet::new();
     for walk in 0..walks {
         let mut broken = BTreeSet::new();
-        let (first, rates) = &initial[mix(walk ^ 0x7365_6564) as usize % initial.len()];
-        let mut state = system.with_memory(first);
+        // The constant separates this choice from the choices of steps below.
+        let (initial_state, rates_ppm) = &initial[mix(walk ^ 0x7365_6564) as usize % initial.len()];
+        let mut state = system.with_memory(initial_state);
         let mut steps = Vec::new();
         let mut guide = PathGuide::new(&mut system, &mut step_table, &state);
-        for step in 0..120 {
+        for step in 0..STEPS_PER_WALK {
             let candidates = guide.candidates(&state);
-            let chance = mix(mix(walk) ^ step);
-            let Some(candidate) = candidates.get(chance as usize % candidates.len().max(1)).copied() else { break };
+            let random = mix(mix(walk) ^ step);
+            let Some(candidate) = candidates.get(random as usize % candidates.len().max(1)).copied() else { break };
             let names = guide.violations().iter().filter(|(_, action)| *action == candidate.action);
             broken.extend(names.map(|(number, _)| properties[usize::from(*number)].name));
-            steps.push(guide.take(&mut state, candidate));
+            steps.push(guide.take_transition(&mut state, candidate));
             broken.extend(guide.lookup.system.broken(&state).map(|number| properties[usize::from(number)].name));
         }
         let timed = setup.timing.is_some();
-        let example = Counterexample { steps, cycle: None, rates: rates.clone(), timed, views: false };
-        let played = replay(&step_table, &example, observer());
-        assert!(played.is_ok(), "real nodes cannot replay walk {walk}");
-        let judged = played.map(&verdicts).unwrap_or_default();
-        let simulated: BTreeSet<_> = judged
+        let example =
+            Counterexample { steps, cycle_start: None, rates_ppm: rates_ppm.clone(), timed, has_views: false };
+        let replayed = replay(&step_table, &example, observer());
+        assert!(replayed.is_ok(), "real nodes cannot replay walk {walk}");
+        let verdicts = replayed.map(&verdicts).unwrap_or_default();
+        let simulated: BTreeSet<_> = verdicts
             .iter()
-            .filter(|verdict| at_once(verdict.name) && verdict.is_violated())
+            .filter(|verdict| is_judged_state_by_state(verdict.name) && verdict.is_violated())
             .map(|verdict| verdict.name)
             .collect();
         assert_eq!(broken, simulated, "walk {walk}");
-        all.extend(broken);
+        broken_by_any.extend(broken);
     }
-    all
+    broken_by_any
 }

@@ -1,18 +1,19 @@
 //! Executes the effects of one step of a node.
 
 use crate::clients::{ClientStep, Clients, StepRecord};
-use crate::content::content;
-use crate::local::{Armed, Checked, Local};
+use crate::content::content_fingerprint;
+use crate::local::{ArmedTimer, Checked, Local};
 use crate::memory_of_past;
 use crate::step_table::{Content, Envelope, timer_obligation};
-use crate::tables::{Deadline, StepEvent};
+use crate::tables::{StepEvent, TimeWindow};
 use quorate_core::{Effect, Effects, Input, NodeId, Note, Sink, Time};
 
-pub(crate) struct Step<P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
+pub(crate) struct NodeStep<P: Checked, U: Clients<Command = P::Command, Event = P::Event>> {
     pub(crate) local: Local<P, U::Client>,
     pub(crate) sends: Vec<Envelope<P::Message>>,
     pub(crate) events: Vec<StepEvent>,
-    pub(crate) sets: Vec<u64>,
+    /// The obligations of the timers that the step sets.
+    pub(crate) timer_obligations: Vec<u64>,
     pub(crate) record: StepRecord,
 }
 
@@ -23,8 +24,8 @@ pub(crate) struct Executor<'a, P: Checked, U: Clients<Command = P::Command, Even
     pub(crate) timed: bool,
     pub(crate) now: Time,
     /// When the messages that the step sends may and must arrive, if delays are bounded.
-    pub(crate) due: Option<Deadline>,
-    pub(crate) step: Step<P, U>,
+    pub(crate) arrival: Option<TimeWindow>,
+    pub(crate) step: NodeStep<P, U>,
 }
 
 impl<P, U> Sink<P> for Executor<'_, P, U>
@@ -41,7 +42,7 @@ where
     fn note(&mut self, note: Note<'_>) {
         if let Note::Delivered { from, parcel } = note {
             let to = self.step.local.node;
-            self.step.events.push(StepEvent::Handed(memory_of_past::pack_parcel(from, to, parcel)));
+            self.step.events.push(StepEvent::ParcelDelivered(memory_of_past::pack_parcel(from, to, parcel)));
         }
     }
 }
@@ -53,7 +54,7 @@ where
 {
     /// Gives the node an input. After a sync, it first executes the effects that waited for the
     /// disk.
-    pub(crate) fn give(&mut self, protocol: &mut P, input: Input<P>) {
+    pub(crate) fn give_input(&mut self, protocol: &mut P, input: Input<P>) {
         if matches!(input, Input::Saved(_)) {
             while let Some(effect) = self.step.local.disk.release() {
                 self.carry_out(effect);
@@ -64,13 +65,13 @@ where
     }
 
     fn carry_out(&mut self, effect: Effect<P>) {
-        let Step { local, sends, events, sets, record } = &mut self.step;
-        let (from, due) = (local.node, self.due);
+        let NodeStep { local, sends, events, timer_obligations, record } = &mut self.step;
+        let (from, arrival) = (local.node, self.arrival);
         let mut send = |to: NodeId, message| {
             // A message to a node outside the group is dropped.
             if to.index() < self.nodes {
                 events.push(StepEvent::Sent(sends.len() as u32));
-                sends.push(Envelope { from, to, content: Content::Message(message), due });
+                sends.push(Envelope { from, to, content: Content::Message(message), arrival });
             }
         };
         match effect {
@@ -78,16 +79,16 @@ where
             Effect::Multicast { to, message, .. } => to.others(from).for_each(|to| send(to, message.clone())),
             Effect::Save(write) => local.disk.write(write),
             Effect::SetTimer { timer, span } => {
-                let fingerprint = content(&timer);
+                let fingerprint = content_fingerprint(&timer);
                 local.timers.retain(|armed| armed.timer != timer);
-                // A timer due at the end of time never fires.
+                // A timer set for the end of time never fires.
                 if self.now + span.earliest == Time::NEVER {
                     return;
                 }
-                sets.push(timer_obligation(from.index(), fingerprint));
-                let due = |length| if self.timed { self.now + length } else { Time::ZERO };
-                let (earliest, latest) = (due(span.earliest), due(span.latest));
-                local.timers.push(Armed { fingerprint, timer, earliest, latest });
+                timer_obligations.push(timer_obligation(from.index(), fingerprint));
+                let fire_time = |length| if self.timed { self.now + length } else { Time::ZERO };
+                let (earliest, latest) = (fire_time(span.earliest), fire_time(span.latest));
+                local.timers.push(ArmedTimer { fingerprint, timer, earliest, latest });
             }
             Effect::CancelTimer(timer) => local.timers.retain(|armed| armed.timer != timer),
             Effect::Emit { event, .. } => {

@@ -3,7 +3,7 @@
 use crate::action::{Action, MAX_IN_FLIGHT};
 use crate::budgets::{Budgets, Cost};
 use crate::membership::{PackedView, Removal};
-use crate::system::{LOCALS, System, envelope_of};
+use crate::system::{BUDGETS, INSTANT, LOCALS, System, envelope_of};
 use crate::tables::{MoveKind, NONE, Tables};
 use quorate_core::Time;
 
@@ -65,9 +65,9 @@ pub(crate) trait Lookup {
 }
 
 /// Looks up outcomes and computes none, so that many threads can share it.
-pub(crate) struct Known<'a>(pub(crate) &'a System);
+pub(crate) struct ReadOnlyLookup<'a>(pub(crate) &'a System);
 
-impl Lookup for Known<'_> {
+impl Lookup for ReadOnlyLookup<'_> {
     #[inline]
     fn system(&self) -> &System {
         self.0
@@ -89,12 +89,12 @@ impl Lookup for Known<'_> {
 }
 
 /// Looks up outcomes and computes those that are missing.
-pub(crate) struct Learning<'a> {
+pub(crate) struct ComputingLookup<'a> {
     pub(crate) system: &'a mut System,
     pub(crate) stepper: &'a mut dyn Stepper,
 }
 
-impl Lookup for Learning<'_> {
+impl Lookup for ComputingLookup<'_> {
     fn system(&self) -> &System {
         self.system
     }
@@ -134,6 +134,7 @@ pub(crate) struct Successors {
     pub(crate) summary: StateSummary,
     /// Whether more messages are in flight than an action can encode.
     pub(crate) overflow: bool,
+    /// The words of a successor state, while its fingerprint is computed.
     words: Vec<u32>,
 }
 
@@ -163,14 +164,15 @@ pub(crate) fn expand<L: Lookup>(
     found.summary = StateSummary::default();
     let nodes = lookup.system().nodes;
     found.summary.waits = lookup.system().is_goal_unmet(state);
-    let mut expansion = Expansion { lookup, state, budgets: Budgets::unpack(state[0]), fingerprint, parent, found };
+    let mut expansion =
+        Expansion { lookup, state, budgets: Budgets::unpack(state[BUDGETS]), fingerprint, parent, found };
     for node in 0..nodes {
         expansion.expand_moves(node)?;
     }
-    expansion.deliveries(None)?;
-    expansion.faults();
-    expansion.removals()?;
-    expansion.advance()?;
+    expansion.expand_deliveries(None)?;
+    expansion.expand_faults();
+    expansion.expand_removals()?;
+    expansion.expand_time()?;
     if !found.summary.obliged {
         found.summary.unmet_at_end = lookup.system().broken_at_end(state);
     }
@@ -189,72 +191,87 @@ pub(crate) fn expand_node<L: Lookup>(
     found.candidates.clear();
     found.violations.clear();
     found.summary = StateSummary::default();
-    let mut expansion = Expansion { lookup, state, budgets: Budgets::unpack(state[0]), fingerprint, parent, found };
+    let mut expansion =
+        Expansion { lookup, state, budgets: Budgets::unpack(state[BUDGETS]), fingerprint, parent, found };
     expansion.expand_moves(node)?;
-    expansion.deliveries(Some(node))
+    expansion.expand_deliveries(Some(node))
 }
 
 impl<L: Lookup> Expansion<'_, L> {
     fn expand_moves(&mut self, node: usize) -> Result<(), Unknown> {
         let local = self.state[LOCALS + node];
-        let instant = self.state[1];
+        let instant = self.state[INSTANT];
         let system = self.lookup.system();
         let info = &system.tables.locals[local as usize];
         let budgets = self.budgets;
-        let crashes = if budgets.crashes == 0 { info.crashes } else { 0 };
-        let (first, count) = (info.first_move, info.moves.saturating_sub(crashes));
+        let crashes = if budgets.crashes == 0 { info.crash_moves } else { 0 };
+        let (first, count) = (info.first_move, info.move_count.saturating_sub(crashes));
         self.found.summary.waits |= info.waits;
         for index in 0..u32::from(count) {
             let system = self.lookup.system();
-            let offer = system.tables.moves[(first + index) as usize];
-            let ready = offer.kind != MoveKind::Timer || system.is_ready(first + index, instant);
-            let cost = system.cost(offer.kind, node, self.state).filter(|_| ready);
-            self.found.summary.obliged |= offer.obliged;
-            let Some((cost, left)) = cost.and_then(|cost| Some((cost, budgets.after(cost)?))) else { continue };
-            self.found.summary.possible |= !matches!(offer.kind, MoveKind::Crash | MoveKind::LeaseEnds);
+            let node_move = system.tables.moves[(first + index) as usize];
+            let ready = node_move.kind != MoveKind::Timer || system.is_ready(first + index, instant);
+            let cost = system.cost(node_move.kind, node, self.state).filter(|_| ready);
+            self.found.summary.obliged |= node_move.obliged;
+            let Some((cost, remaining)) = cost.and_then(|cost| Some((cost, budgets.after(cost)?))) else { continue };
+            self.found.summary.possible |= !matches!(node_move.kind, MoveKind::Crash | MoveKind::LeaseEnds);
             let outcome = self.lookup.node_move(local, first + index, instant).ok_or(Unknown)?;
             let action = Action::Move { node, index: index as usize };
-            let spent = if cost == Cost::Free { self.state[0] } else { left.pack() };
-            self.node_moves(action, outcome, spent, 0, self.lookup.system().is_announced(offer.kind));
+            let budgets_after = if cost == Cost::Free { self.state[BUDGETS] } else { remaining.pack() };
+            self.add_node_transition(
+                action,
+                outcome,
+                budgets_after,
+                0,
+                self.lookup.system().is_announced(node_move.kind),
+            );
         }
         Ok(())
     }
 
-    fn deliveries(&mut self, only: Option<usize>) -> Result<(), Unknown> {
-        let body = self.lookup.system().body(self.state);
-        let in_flight = self.state.len() - body;
+    /// Adds the deliveries of messages in flight, all or only those to one node. Of several copies
+    /// of a message, one is delivered; on a FIFO link, the oldest message.
+    fn expand_deliveries(&mut self, receiver: Option<usize>) -> Result<(), Unknown> {
+        let in_flight_start = self.lookup.system().in_flight_start(self.state);
+        let in_flight = self.state.len() - in_flight_start;
         if in_flight >= MAX_IN_FLIGHT {
             self.found.overflow = true;
             return Ok(());
         }
-        for place in 0..in_flight {
+        for position in 0..in_flight {
             let system = self.lookup.system();
-            let word = self.state[body + place];
-            if place > 0 {
-                let before = self.state[body + place - 1];
-                let same = if system.fifo { system.link(before) == system.link(word) } else { before == word };
-                if same {
+            let word = self.state[in_flight_start + position];
+            if position > 0 {
+                let before = self.state[in_flight_start + position - 1];
+                let is_covered = if system.fifo { system.link(before) == system.link(word) } else { before == word };
+                if is_covered {
                     continue;
                 }
             }
-            let (_, to) = system.link(word);
-            if only.is_some_and(|node| node != usize::from(to)) {
+            let to = system.receiver(word);
+            if receiver.is_some_and(|node| node != to) {
                 continue;
             }
             self.found.summary.obliged = true;
             // Time advances until the message may arrive.
-            if !system.may_arrive(word, self.state[1]) {
+            if !system.may_arrive(word, self.state[INSTANT]) {
                 continue;
             }
             self.found.summary.possible = true;
-            let local = self.state[LOCALS + usize::from(to)];
-            let taken = system.word_fingerprint(word);
+            let local = self.state[LOCALS + to];
+            let removed_fingerprint = system.word_fingerprint(word);
             let outcome = if system.tables.locals[local as usize].up {
-                self.lookup.delivery(local, envelope_of(word), self.state[1]).ok_or(Unknown)?
+                self.lookup.delivery(local, envelope_of(word), self.state[INSTANT]).ok_or(Unknown)?
             } else {
                 NONE
             };
-            self.node_moves(Action::Deliver(place), outcome, self.state[0], taken, false);
+            self.add_node_transition(
+                Action::Deliver(position),
+                outcome,
+                self.state[BUDGETS],
+                removed_fingerprint,
+                false,
+            );
         }
         Ok(())
     }
@@ -262,17 +279,24 @@ impl<L: Lookup> Expansion<'_, L> {
     /// Adds the transition in which a node takes an input with a known outcome. If others are
     /// notified of it, more than that node changes.
     #[inline]
-    fn node_moves(&mut self, action: Action, outcome: u32, budgets: u32, taken: u64, is_announced: bool) {
+    fn add_node_transition(
+        &mut self,
+        action: Action,
+        outcome: u32,
+        budgets: u32,
+        removed_fingerprint: u64,
+        is_announced: bool,
+    ) {
         let system = self.lookup.system();
         let mut broken = 0;
         let fingerprint = if system.is_additive() && !is_announced {
-            let mut fingerprint = self.fingerprint.wrapping_sub(taken);
+            let mut fingerprint = self.fingerprint.wrapping_sub(removed_fingerprint);
             if outcome != NONE {
                 fingerprint = fingerprint.wrapping_add(system.tables.outcomes[outcome as usize].delta);
             }
-            if budgets != self.state[0] {
+            if budgets != self.state[BUDGETS] {
                 fingerprint = fingerprint
-                    .wrapping_sub(System::budgets_fingerprint(self.state[0]))
+                    .wrapping_sub(System::budgets_fingerprint(self.state[BUDGETS]))
                     .wrapping_add(System::budgets_fingerprint(budgets));
             }
             fingerprint
@@ -292,26 +316,28 @@ impl<L: Lookup> Expansion<'_, L> {
         self.found.candidates.push(Candidate { fingerprint, outcome, parent: self.parent, action: packed });
     }
 
-    fn faults(&mut self) {
+    /// Adds the losses and duplications of messages in flight.
+    fn expand_faults(&mut self) {
         let budgets = self.budgets;
         if budgets.losses == 0 && budgets.duplicates == 0 && !self.lookup.system().crash_interrupts_sends {
             return;
         }
-        let body = self.lookup.system().body(self.state);
-        for place in 0..self.state.len() - body {
+        let in_flight_start = self.lookup.system().in_flight_start(self.state);
+        for position in 0..self.state.len() - in_flight_start {
             // Notices of the membership service and the failure detector are never lost.
-            if self.lookup.system().is_notice(self.state[body + place]) {
+            if self.lookup.system().is_notice(self.state[in_flight_start + position]) {
                 continue;
             }
-            let is_copy = place > 0 && self.state[body + place] == self.state[body + place - 1];
-            if (budgets.losses > 0 && !is_copy) || self.may_be_cut_short(body + place, is_copy) {
-                self.push(Action::Lose(place), NONE);
+            let is_copy =
+                position > 0 && self.state[in_flight_start + position] == self.state[in_flight_start + position - 1];
+            if (budgets.losses > 0 && !is_copy) || self.may_lose_interrupted_send(in_flight_start + position, is_copy) {
+                self.add_transition(Action::Lose(position), NONE);
             }
             if is_copy {
                 continue;
             }
             if budgets.duplicates > 0 {
-                self.push(Action::Duplicate(place), NONE);
+                self.add_transition(Action::Duplicate(position), NONE);
             }
         }
     }
@@ -319,32 +345,32 @@ impl<L: Lookup> Expansion<'_, L> {
     /// Whether the message at this index may be lost because its sender crashed while sending. On a
     /// link that keeps the order, only the last message may be. Of several identical copies, one is
     /// tried.
-    fn may_be_cut_short(&self, at: usize, is_copy: bool) -> bool {
-        let (system, word) = (self.lookup.system(), self.state[at]);
-        let is_last = || self.state.get(at + 1).is_none_or(|next| system.link(*next) != system.link(word));
-        let counts =
-            system.is_cut_short(word, self.state) && system.is_up(usize::from(system.link(word).1), self.state);
-        counts && if system.fifo { is_last() } else { !is_copy }
+    fn may_lose_interrupted_send(&self, index: usize, is_copy: bool) -> bool {
+        let (system, word) = (self.lookup.system(), self.state[index]);
+        let is_last_of_link = || self.state.get(index + 1).is_none_or(|next| system.link(*next) != system.link(word));
+        let may_be_lost =
+            system.is_interrupted_send(word, self.state) && system.is_up(system.receiver(word), self.state);
+        may_be_lost && if system.fifo { is_last_of_link() } else { !is_copy }
     }
 
     /// Adds the views that lack one more member.
-    fn removals(&mut self) -> Result<(), Unknown> {
+    fn expand_removals(&mut self) -> Result<(), Unknown> {
         if self.lookup.system().views.is_none() {
             return Ok(());
         }
         for node in 0..self.lookup.system().nodes {
             let Some((removal, packed)) = self.lookup.system().removal(node, self.state) else { continue };
-            let due = removal == Removal::Due;
-            self.found.summary.obliged |= due;
-            self.found.summary.possible |= due;
+            let is_due = removal == Removal::Due;
+            self.found.summary.obliged |= is_due;
+            self.found.summary.possible |= is_due;
             let view = self.lookup.view(packed).ok_or(Unknown)?;
-            self.push(Action::Remove(node), view);
+            self.add_transition(Action::Remove(node), view);
         }
         Ok(())
     }
 
     /// Adds a transition that no node takes as an input.
-    fn push(&mut self, action: Action, outcome: u32) {
+    fn add_transition(&mut self, action: Action, outcome: u32) {
         let system = self.lookup.system();
         self.found.words.clear();
         system.apply_action(self.state, action, outcome, &mut self.found.words);
@@ -356,34 +382,35 @@ impl<L: Lookup> Expansion<'_, L> {
     /// Advances time to the next end of a timer's span or of a message's delivery window, unless a
     /// timer must fire or a message must arrive first. A message to a node that is down also
     /// arrives in time, and is lost.
-    fn advance(&mut self) -> Result<(), Unknown> {
+    fn expand_time(&mut self) -> Result<(), Unknown> {
         let system = self.lookup.system();
-        let Some(until) = system.until else { return Ok(()) };
-        let now = system.tables.instants[self.state[1] as usize];
+        let Some(time_limit) = system.time_limit else { return Ok(()) };
+        let now = system.tables.instants[self.state[INSTANT] as usize];
         let mut next = None;
         let locals = self.state[LOCALS..LOCALS + system.nodes].iter();
-        let timers = locals.flat_map(|local| &*system.tables.local_details[*local as usize].deadlines).copied();
-        let in_flight = if system.bounded_delays { &self.state[system.body(self.state)..] } else { &[] };
-        for deadline in timers.chain(in_flight.iter().filter_map(|word| system.due(*word))) {
-            if deadline.latest <= now {
+        let timers = locals.flat_map(|local| &*system.tables.local_details[*local as usize].timer_windows).copied();
+        let in_flight = if system.bounded_delays { &self.state[system.in_flight_start(self.state)..] } else { &[] };
+        for window in timers.chain(in_flight.iter().filter_map(|word| system.arrival(*word))) {
+            if window.latest <= now {
                 return Ok(());
             }
-            let end = if deadline.earliest > now { deadline.earliest } else { deadline.latest };
+            let end = if window.earliest > now { window.earliest } else { window.latest };
             next = Some(next.map_or(end, |next: Time| next.min(end)));
         }
-        let last_held_instants = system.last_held_instants(self.state).filter(|last| *last > now && *last <= until);
+        let last_held_instants =
+            system.last_held_instants(self.state).filter(|last| *last > now && *last <= time_limit);
         let Some(next) = last_held_instants.chain(next).min() else { return Ok(()) };
-        // Time also advances beyond the horizon, where the search does not follow.
+        // Time also advances beyond the limit, where the search does not follow.
         self.found.summary.obliged = true;
         self.found.summary.possible = true;
-        if next > until {
+        if next > time_limit {
             return Ok(());
         }
         let instant = self.lookup.instant(next).ok_or(Unknown)?;
         let system = self.lookup.system();
         let fingerprint = self
             .fingerprint
-            .wrapping_sub(system.time_fingerprint(self.state[1]))
+            .wrapping_sub(system.time_fingerprint(self.state[INSTANT]))
             .wrapping_add(system.time_fingerprint(instant));
         let action = Action::Advance.pack();
         self.found.candidates.push(Candidate { fingerprint, outcome: instant, parent: self.parent, action });

@@ -6,7 +6,7 @@
 
 use crate::action::{Action, MAX_NODES};
 use crate::breadth::{End, Explored};
-use crate::expand::{Known, Stepper, Successors, expand};
+use crate::expand::{ReadOnlyLookup, Stepper, Successors, expand};
 use crate::liveness::{Fairness, Graph, cyclic_components, fair_cycle};
 use crate::membership::{Removal, removal_obligation};
 use crate::memory;
@@ -28,25 +28,26 @@ pub(crate) struct FairnessResult {
     /// Why the search ended.
     pub(crate) end: End,
     /// Maximum memory use in bytes, including the visited states.
-    pub(crate) bytes: u64,
+    pub(crate) peak_bytes: u64,
 }
 
 /// Searches all states that a search found for a fair run on which a client waits forever.
+/// `should_continue` receives the memory use in bytes, and returns `false` to stop the search.
 pub(crate) fn search(
     system: &mut System,
     stepper: &mut dyn Stepper,
     explored: &Explored,
-    memory: u64,
+    memory_limit: u64,
     should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> FairnessResult {
-    let states = match build_graph(system, stepper, explored, memory, should_continue) {
+    let states = match build_graph(system, stepper, explored, memory_limit, should_continue) {
         Ok(states) => states,
-        Err((end, bytes)) => return FairnessResult { lasso: None, end, bytes },
+        Err((end, bytes)) => return FairnessResult { lasso: None, end, peak_bytes: bytes },
     };
     let bytes = states.bytes() + explored.kept_bytes;
-    let mut best: Option<(usize, Lasso)> = None;
-    for cause in 0..=GOAL_UNMET {
-        let waits = |state: u32| states.waiting[state as usize] >> cause & 1 == 1;
+    let mut shortest: Option<(usize, Lasso)> = None;
+    for waiter in 0..=GOAL_UNMET {
+        let waits = |state: u32| states.waiting[state as usize] >> waiter & 1 == 1;
         for component in cyclic_components(&states.graph, waits) {
             let start = component[0];
             let Some(cycle) = fair_cycle(&states.graph, &component, start, &states.fairness(system)) else {
@@ -54,15 +55,18 @@ pub(crate) fn search(
             };
             let (root, actions) = explored.path(states.ids[start as usize]);
             let length = actions.len() + cycle.len();
-            if best.as_ref().is_some_and(|(shortest, _)| *shortest <= length) {
+            if shortest.as_ref().is_some_and(|(known_length, _)| *known_length <= length) {
                 continue;
             }
             let lasso = lasso_steps(system, stepper, explored, root, &actions, &cycle);
-            best = Some((length, lasso));
+            shortest = Some((length, lasso));
         }
     }
-    FairnessResult { lasso: best.map(|(_, lasso)| lasso), end: End::Complete, bytes }
+    FairnessResult { lasso: shortest.map(|(_, lasso)| lasso), end: End::Complete, peak_bytes: bytes }
 }
+
+/// Number of states after which the caller receives the memory use and may stop the search.
+const STATES_BETWEEN_REPORTS: u32 = 65_536;
 
 /// The bit of the common goal, beside those of the nodes.
 const GOAL_UNMET: usize = MAX_NODES;
@@ -108,13 +112,13 @@ impl StateGraph {
         if waiting != 0 {
             self.words.extend_from_slice(state);
             let first = self.due.len();
-            for word in &state[system.body(state)..] {
+            for word in &state[system.in_flight_start(state)..] {
                 self.due.push(delivery_obligation(&system.tables.envelopes[envelope_of(*word) as usize]));
             }
             for local in &state[LOCALS..LOCALS + system.nodes] {
                 let info = &system.tables.locals[*local as usize];
-                let moves = info.first_move as usize..info.first_move as usize + usize::from(info.moves);
-                self.due.extend(system.tables.move_details[moves].iter().filter_map(|offer| offer.obligation));
+                let moves = info.first_move as usize..info.first_move as usize + usize::from(info.move_count);
+                self.due.extend(system.tables.move_details[moves].iter().filter_map(|detail| detail.obligation));
             }
             for node in 0..system.nodes {
                 if system.removal(node, state).is_some_and(|(removal, _)| removal == Removal::Due) {
@@ -123,9 +127,9 @@ impl StateGraph {
             }
             self.due[first..].sort_unstable();
             let mut kept = first;
-            for place in first..self.due.len() {
-                if place == first || self.due[place] != self.due[kept - 1] {
-                    self.due[kept] = self.due[place];
+            for index in first..self.due.len() {
+                if index == first || self.due[index] != self.due[kept - 1] {
+                    self.due[kept] = self.due[index];
                     kept += 1;
                 }
             }
@@ -136,17 +140,19 @@ impl StateGraph {
     }
 }
 
+/// Returns the values of a state, given the end of each state's values.
 fn slice<'a, T>(values: &'a [T], ends: &[u64], state: u32) -> &'a [T] {
     let start = if state == 0 { 0 } else { ends[state as usize - 1] as usize };
     &values[start..ends[state as usize] as usize]
 }
 
-/// Visits all states once more, in order of their distance.
+/// Visits all states once more, in order of their distance. If it stops early, it returns the
+/// reason and the memory use in bytes.
 fn build_graph(
     system: &mut System,
     stepper: &mut dyn Stepper,
     explored: &Explored,
-    memory: u64,
+    memory_limit: u64,
     should_continue: &mut dyn FnMut(u64) -> bool,
 ) -> Result<StateGraph, (End, u64)> {
     let mut states = StateGraph {
@@ -158,12 +164,12 @@ fn build_graph(
         due: Vec::new(),
         due_ends: Vec::new(),
     };
-    let mut numbers = vec![NONE; explored.numbers()];
+    let mut number_of_id = vec![NONE; explored.id_bound()];
     let Some((_, first)) = explored.roots.first() else { return Ok(states) };
     let mut guide = PathGuide::new(system, stepper, first);
     let mut level: Vec<Vec<u32>> = Vec::new();
     for (id, state) in &explored.roots {
-        numbers[id.0 as usize] = states.ids.len() as u32;
+        number_of_id[id.0 as usize] = states.ids.len() as u32;
         states.ids.push(*id);
         level.push(state.clone());
     }
@@ -175,7 +181,7 @@ fn build_graph(
             let mut row = Vec::with_capacity(candidates.len());
             for candidate in candidates {
                 let Some(id) = explored.find(candidate.fingerprint) else { continue };
-                let number = &mut numbers[id.0 as usize];
+                let number = &mut number_of_id[id.0 as usize];
                 if *number == NONE {
                     *number = states.ids.len() as u32;
                     states.ids.push(id);
@@ -187,10 +193,10 @@ fn build_graph(
                 row.push(*number);
             }
             states.graph.push_row(row);
-            if states.graph.states().is_multiple_of(65_536) {
-                let counted = states.bytes() + explored.kept_bytes + numbers.len() as u64 * 4;
+            if states.graph.states().is_multiple_of(STATES_BETWEEN_REPORTS) {
+                let counted = states.bytes() + explored.kept_bytes + number_of_id.len() as u64 * 4;
                 let bytes = memory::resident().map_or(counted, |resident| resident.max(counted));
-                if bytes > memory {
+                if bytes > memory_limit {
                     return Err((End::Memory, bytes));
                 }
                 if !should_continue(bytes) {
@@ -207,12 +213,12 @@ fn build_graph(
 struct Obligations<'a> {
     states: &'a StateGraph,
     system: &'a System,
-    /// The transitions of the state that was asked about last.
+    /// The state that `meets` was called for last, and its transitions.
     cache: RefCell<(u32, Successors)>,
 }
 
 impl Fairness for Obligations<'_> {
-    fn due(&self, state: u32) -> &[u64] {
+    fn due_obligations(&self, state: u32) -> &[u64] {
         slice(&self.states.due, &self.states.due_ends, state)
     }
 
@@ -223,14 +229,14 @@ impl Fairness for Obligations<'_> {
             cache.0 = source;
             let fingerprint = self.system.fingerprint(state);
             // The outcomes of all visited states are known.
-            let _ = expand(&mut Known(self.system), state, fingerprint, 0, &mut cache.1);
+            let _ = expand(&mut ReadOnlyLookup(self.system), state, fingerprint, 0, &mut cache.1);
         }
         let Some(candidate) = cache.1.candidates.get(edge) else { return false };
         let tables = &self.system.tables;
         let action = Action::unpack(candidate.action);
-        let own = match action {
-            Action::Deliver(place) => {
-                let envelope = envelope_of(state[self.system.body(state) + place]);
+        let obligation_of_action = match action {
+            Action::Deliver(position) => {
+                let envelope = envelope_of(state[self.system.in_flight_start(state) + position]);
                 Some(delivery_obligation(&tables.envelopes[envelope as usize]))
             }
             Action::Move { node, index } => {
@@ -240,12 +246,13 @@ impl Fairness for Obligations<'_> {
             Action::Remove(node) => Some(removal_obligation(node)),
             Action::Lose(_) | Action::Duplicate(_) | Action::Advance => None,
         };
-        let sets = || {
+        // A timer that is set again starts over, so its obligation counts as met.
+        let sets_timer_again = || {
             matches!(action, Action::Deliver(_) | Action::Move { .. })
                 && candidate.outcome != NONE
-                && tables.consequences[candidate.outcome as usize].sets.contains(&obligation)
+                && tables.consequences[candidate.outcome as usize].timer_obligations.contains(&obligation)
         };
-        own == Some(obligation) || sets()
+        obligation_of_action == Some(obligation) || sets_timer_again()
     }
 }
 
@@ -264,7 +271,7 @@ fn lasso_steps(
     let mut steps = Vec::new();
     for (_, edge) in cycle {
         let Some(candidate) = guide.candidates(&state).get(*edge).copied() else { break };
-        steps.push(guide.take(&mut state, candidate));
+        steps.push(guide.take_transition(&mut state, candidate));
     }
     Lasso { path, cycle: steps }
 }

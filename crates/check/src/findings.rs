@@ -177,7 +177,9 @@ pub enum Phase {
     States,
     /// The search with memory of the past.
     Past,
+    /// The search for fair runs on which a client waits forever.
     Fair,
+    /// The search without reduction, for shortest counterexamples.
     Shortest,
 }
 

@@ -6,6 +6,7 @@ use crate::visited::StateId;
 #[derive(Default)]
 pub(crate) struct Block {
     pub(crate) words: Vec<u32>,
+    /// The end of each state's words.
     pub(crate) ends: Vec<u32>,
     pub(crate) fingerprints: Vec<u64>,
     /// The shards that the states belong to, with their indices there.
@@ -16,6 +17,7 @@ pub(crate) struct Block {
 #[derive(Clone, Copy)]
 pub(crate) struct Run {
     pub(crate) shard: u8,
+    /// The index of the first one in its shard.
     pub(crate) first: u32,
     pub(crate) count: u32,
 }
@@ -25,9 +27,9 @@ impl Block {
         self.ends.len()
     }
 
-    pub(crate) fn state(&self, place: usize) -> &[u32] {
-        let start = if place == 0 { 0 } else { self.ends[place - 1] as usize };
-        &self.words[start..self.ends[place] as usize]
+    pub(crate) fn state(&self, index: usize) -> &[u32] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
+        &self.words[start..self.ends[index] as usize]
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -35,7 +37,7 @@ impl Block {
     }
 
     /// Marks the states as the last ones of a shard with `len` states.
-    pub(crate) fn of_shard(mut self, shard: u8, len: u32) -> Self {
+    pub(crate) fn mark_as_end_of_shard(mut self, shard: u8, len: u32) -> Self {
         let count = self.len() as u32;
         self.runs = vec![Run { shard, first: len - count, count }];
         self
@@ -51,13 +53,13 @@ impl Block {
 }
 
 /// Returns the state at this index of a batch with these runs.
-pub(crate) fn id_at(runs: &[Run], place: usize) -> Option<StateId> {
-    let mut place = place as u32;
+pub(crate) fn id_at(runs: &[Run], index: usize) -> Option<StateId> {
+    let mut index = index as u32;
     for run in runs {
-        if place < run.count {
-            return Some(StateId::new(usize::from(run.shard), run.first + place));
+        if index < run.count {
+            return Some(StateId::new(usize::from(run.shard), run.first + index));
         }
-        place -= run.count;
+        index -= run.count;
     }
     None
 }

@@ -6,7 +6,7 @@ use crate::findings::Setup;
 use crate::local::Checked;
 use crate::membership::PackedView;
 use crate::step_table::{Make, StepTable};
-use crate::system::{Criterion, Memory, System};
+use crate::system::{Criterion, PastProperties, System};
 use crate::tables::Tables;
 use crate::worker_group::WorkerGroup;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) fn worker_group<'a, P, U>(
     make: &Make<P>,
     clients: &U,
     setup: &Setup,
-    memory: Option<Memory>,
+    past_properties: Option<PastProperties>,
     criteria: &[(u8, Criterion)],
     judged_bits: u32,
 ) -> WorkerGroup<'a>
@@ -26,14 +26,15 @@ where
     U: Clients<Command = P::Command, Event = P::Event> + Clone + 'a,
 {
     let (step_table, mut system, initial) = initial_states(make, clients, setup);
-    system.memory = memory;
+    system.past_properties = past_properties;
     system.criteria = criteria.to_vec();
     system.judged_bits = judged_bits;
     let initial = initial.iter().map(|(state, _)| system.with_memory(state)).collect();
     WorkerGroup { system, stepper: Box::new(step_table), initial }
 }
 
-/// The nodes of a group, its network, and each initial state with the clock rates of its nodes.
+/// The nodes of a group, its network, and each initial state with the clock rates of its nodes in
+/// parts per million.
 pub(crate) type InitialStates<P, U> = (StepTable<P, U>, System, Vec<(Vec<u32>, Vec<i32>)>);
 
 /// Creates the nodes of a group and its initial states, one for each choice of clock rates.
@@ -46,13 +47,13 @@ where
     let mut system = System {
         nodes: setup.nodes,
         fifo: setup.fifo,
-        until: setup.timing.map(|timing| timing.until),
+        time_limit: setup.timing.map(|timing| timing.until),
         bounded_delays: setup.timing.is_some_and(|timing| timing.delay.is_some()),
         views: setup.views,
         crash_notices: setup.crash_notices,
         crash_interrupts_sends: setup.crash_interrupts_sends,
         goal: clients.goal(),
-        memory: None,
+        past_properties: None,
         criteria: Vec::new(),
         judged_bits: 0,
         tables: Tables::new(),
@@ -63,25 +64,25 @@ where
         crashes: setup.crashes,
         restarts: setup.restarts,
         early_timers: setup.early_timers,
-        changes: setup.views.map_or(0, |views| views.changes),
+        view_changes: setup.views.map_or(0, |views| views.changes),
     };
-    let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
+    let drift_ppm = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
     // Bit `node` of a choice is set if that node's clock is slow.
-    let rate_choices = if drift == 0 { 1 } else { 1_u32 << setup.nodes };
+    let rate_choices = if drift_ppm == 0 { 1 } else { 1_u32 << setup.nodes };
     let first_view = setup.views.map(|_| PackedView::founding(setup.nodes));
     step_table.number_notices(&mut system.tables);
     let mut initial = Vec::new();
     for choice in 0..rate_choices {
-        let rate = |node: usize| if choice >> node & 1 == 0 { drift } else { -drift };
-        let rates: Vec<i32> = (0..setup.nodes).map(rate).collect();
-        let (locals, in_flight) = step_table.start_nodes(&mut system.tables, &rates, first_view);
+        let rate = |node: usize| if choice >> node & 1 == 0 { drift_ppm } else { -drift_ppm };
+        let rates_ppm: Vec<i32> = (0..setup.nodes).map(rate).collect();
+        let (locals, in_flight) = step_table.start_nodes(&mut system.tables, &rates_ppm, first_view);
         let mut state = vec![budgets.pack(), 0];
         state.extend(locals);
         state.extend(first_view.map(|PackedView(word)| word));
         for envelope in in_flight {
             system.add_in_flight(envelope, &mut state);
         }
-        initial.push((state, rates));
+        initial.push((state, rates_ppm));
     }
     (step_table, system, initial)
 }

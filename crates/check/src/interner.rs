@@ -1,6 +1,6 @@
 //! Interning: each distinct value is stored once and has a small number.
 
-use crate::content::content;
+use crate::content::content_fingerprint;
 use std::hash::Hash;
 
 /// Distinct values, numbered in order of insertion.
@@ -24,8 +24,8 @@ impl<T: Hash + Eq> Interner<T> {
 
     /// Returns the number of a value, its fingerprint, and whether the value is new.
     pub(crate) fn intern(&mut self, value: T) -> (u32, u64, bool) {
-        let fingerprint = content(&value);
-        let mut slot = self.home(fingerprint);
+        let fingerprint = content_fingerprint(&value);
+        let mut slot = self.home_slot(fingerprint);
         while self.slots[slot] != EMPTY {
             let number = self.slots[slot];
             if self.fingerprints[number as usize] == fingerprint && self.values[number as usize] == value {
@@ -43,14 +43,14 @@ impl<T: Hash + Eq> Interner<T> {
         (number, fingerprint, true)
     }
 
-    fn home(&self, fingerprint: u64) -> usize {
+    fn home_slot(&self, fingerprint: u64) -> usize {
         fingerprint as usize & (self.slots.len() - 1)
     }
 
     fn grow(&mut self) {
         self.slots = vec![EMPTY; self.slots.len() * 2];
         for number in 0..self.values.len() {
-            let mut slot = self.home(self.fingerprints[number]);
+            let mut slot = self.home_slot(self.fingerprints[number]);
             while self.slots[slot] != EMPTY {
                 slot = (slot + 1) % self.slots.len();
             }
@@ -77,7 +77,7 @@ impl WordMap {
     #[inline]
     pub(crate) fn get(&self, key: u64) -> Option<u32> {
         let mask = self.slots.len() - 1;
-        let mut slot = spread(key) & mask;
+        let mut slot = hash(key) & mask;
         loop {
             let (found, number) = self.slots[slot];
             if found == key {
@@ -95,17 +95,17 @@ impl WordMap {
             let larger = vec![(FREE, 0); self.slots.len() * 2];
             for (key, number) in std::mem::replace(&mut self.slots, larger) {
                 if key != FREE {
-                    self.place(key, number);
+                    self.insert_without_growing(key, number);
                 }
             }
         }
         self.len += 1;
-        self.place(key, number);
+        self.insert_without_growing(key, number);
     }
 
-    fn place(&mut self, key: u64, number: u32) {
+    fn insert_without_growing(&mut self, key: u64, number: u32) {
         let mask = self.slots.len() - 1;
-        let mut slot = spread(key) & mask;
+        let mut slot = hash(key) & mask;
         while self.slots[slot].0 != FREE {
             slot = (slot + 1) & mask;
         }
@@ -113,12 +113,13 @@ impl WordMap {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.slots.len() as u64 * 16
+        (self.slots.len() * size_of::<(u64, u32)>()) as u64
     }
 }
 
+/// Spreads keys over the slots; the upper bits of the product are mixed best.
 #[inline]
-fn spread(key: u64) -> usize {
+fn hash(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 29) as usize
 }
 

@@ -37,16 +37,18 @@ impl Undecided {
 /// The findings about each property so far.
 pub(crate) struct Judgement {
     pub(crate) properties: Vec<Property>,
+    /// Whether the caller asked for each property.
     wanted: Vec<bool>,
-    open: Vec<Option<Undecided>>,
+    undecided: Vec<Option<Undecided>>,
     examples: Vec<Option<Counterexample>>,
     pub(crate) states: Pass,
     pub(crate) past: Option<Pass>,
     pub(crate) fair: Option<Pass>,
     pub(crate) walks: Option<u64>,
-    ended: End,
+    /// How the first search ended that was not complete.
+    first_end: End,
     /// Whether the caller asked for properties by name.
-    by_name: bool,
+    selected_by_name: bool,
 }
 
 impl Judgement {
@@ -57,26 +59,26 @@ impl Judgement {
         };
         Self {
             wanted: properties.iter().map(wanted).collect(),
-            open: vec![None; properties.len()],
+            undecided: vec![None; properties.len()],
             examples: vec![None; properties.len()],
             properties,
             states: Pass::default(),
             past: None,
             fair: None,
             walks: None,
-            ended: End::Complete,
-            by_name: effort.properties.is_some(),
+            first_end: End::Complete,
+            selected_by_name: effort.properties.is_some(),
         }
     }
 
     /// Returns the number of the wanted property that is judged this way.
-    pub(crate) fn number(&self, judged: impl Fn(&Judged) -> bool) -> Option<u8> {
-        let mut places = (0_u8..).zip(self.properties.iter().zip(&self.wanted));
-        places.find(|(_, (property, wanted))| **wanted && judged(&property.judged)).map(|(number, _)| number)
+    pub(crate) fn find_property(&self, judged: impl Fn(&Judged) -> bool) -> Option<u8> {
+        let mut numbered = (0_u8..).zip(self.properties.iter().zip(&self.wanted));
+        numbered.find(|(_, (property, wanted))| **wanted && judged(&property.judged)).map(|(number, _)| number)
     }
 
-    pub(crate) fn any(&self, judged: impl Fn(&Judged) -> bool) -> bool {
-        self.number(judged).is_some()
+    pub(crate) fn has_property(&self, judged: impl Fn(&Judged) -> bool) -> bool {
+        self.find_property(judged).is_some()
     }
 
     pub(crate) fn criteria(&self) -> Vec<(u8, Criterion)> {
@@ -109,22 +111,22 @@ impl Judgement {
         self.examples[usize::from(property)] = Some(example);
     }
 
-    pub(crate) fn mark_undecided(&mut self, property: u8, why: Undecided) {
-        self.open[usize::from(property)] = Some(why);
+    pub(crate) fn mark_undecided(&mut self, property: u8, reason: Undecided) {
+        self.undecided[usize::from(property)] = Some(reason);
     }
 
-    /// Records how a search ended. Unless it is complete, the properties that it judges stay
+    /// Records how a search first_end. Unless it is complete, the properties that it judges stay
     /// undecided.
-    pub(crate) fn end(&mut self, end: End, judged: impl Fn(&Judged) -> bool) {
+    pub(crate) fn record_end(&mut self, end: End, judged: impl Fn(&Judged) -> bool) {
         if end == End::Complete {
             return;
         }
-        if self.ended == End::Complete {
-            self.ended = end;
+        if self.first_end == End::Complete {
+            self.first_end = end;
         }
-        for (open, property) in self.open.iter_mut().zip(&self.properties) {
+        for (undecided, property) in self.undecided.iter_mut().zip(&self.properties) {
             if judged(&property.judged) {
-                *open = Some(Undecided::Unfinished);
+                *undecided = Some(Undecided::Unfinished);
             }
         }
     }
@@ -132,19 +134,19 @@ impl Judgement {
     /// Whether the next search should run.
     pub(crate) fn should_continue(&self, effort: &Effort) -> bool {
         let broken = self.examples.iter().any(Option::is_some);
-        self.ended != End::Stopped && !(effort.stop_at_first && broken)
+        self.first_end != End::Stopped && !(effort.stop_at_first && broken)
     }
 
     pub(crate) fn conclude(self) -> Findings {
-        let mut ended = self.ended;
+        let mut first_end = self.first_end;
         let mut verdicts = Vec::new();
-        for (((property, wanted), open), example) in
-            self.properties.iter().zip(self.wanted).zip(self.open).zip(self.examples)
+        for (((property, wanted), undecided), example) in
+            self.properties.iter().zip(self.wanted).zip(self.undecided).zip(self.examples)
         {
             if !wanted {
                 continue;
             }
-            let holds = if example.is_some() { Some(false) } else { open.is_none().then_some(true) };
+            let holds = if example.is_some() { Some(false) } else { undecided.is_none().then_some(true) };
             let kind = match property.judged {
                 Judged::ByEnds(_) | Judged::ByFairRuns => Kind::Eventually,
                 Judged::ByState(_)
@@ -156,22 +158,22 @@ impl Judgement {
                 | Judged::ByExclusiveHolds
                 | Judged::ByDeadlock => Kind::Always,
             };
-            let open = open.filter(|_| holds.is_none());
+            let undecided = undecided.filter(|_| holds.is_none());
             verdicts.push(Verdict {
                 name: property.name,
                 kind,
                 holds,
-                unknown: open.map(Undecided::reason),
+                unknown: undecided.map(Undecided::reason),
                 // A caller that asks for a property by name gets an answer even if it is out of
                 // scope.
-                out_of_scope: !self.by_name && open.is_some_and(Undecided::is_out_of_scope),
+                out_of_scope: !self.selected_by_name && undecided.is_some_and(Undecided::is_out_of_scope),
                 counterexample: example,
             });
         }
-        if ended == End::Complete && self.walks.is_some() {
-            ended = End::Stopped;
+        if first_end == End::Complete && self.walks.is_some() {
+            first_end = End::Stopped;
         }
         let Self { states, past, fair, walks, .. } = self;
-        Findings { end: ended, states, past, fair, walks, timers: false, verdicts }
+        Findings { end: first_end, states, past, fair, walks, timers: false, verdicts }
     }
 }

@@ -47,17 +47,17 @@ pub(crate) struct Local<P: Protocol, U> {
     pub(crate) protocol: Option<P>,
     pub(crate) incarnation: Incarnation,
     /// Sorted by fingerprint, so that equal sets compare equal.
-    pub(crate) timers: Vec<Armed<P::Timer>>,
+    pub(crate) timers: Vec<ArmedTimer<P::Timer>>,
     pub(crate) disk: Disk<P>,
     /// How much faster than true time the clock runs, in parts per million.
-    pub(crate) rate: i32,
+    pub(crate) rate_ppm: i32,
     /// Whether the node may act, where the group has views.
     pub(crate) lease: Lease,
     pub(crate) client: U,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Armed<T> {
+pub(crate) struct ArmedTimer<T> {
     pub(crate) fingerprint: u64,
     pub(crate) timer: T,
     /// Earliest time at which the timer may fire, by the node's own clock, where time is modelled.
@@ -74,7 +74,7 @@ impl<P: Checked, U: Clone> Clone for Local<P, U> {
             incarnation: self.incarnation,
             timers: self.timers.clone(),
             disk: self.disk.clone(),
-            rate: self.rate,
+            rate_ppm: self.rate_ppm,
             lease: self.lease,
             client: self.client.clone(),
         }
@@ -86,7 +86,7 @@ impl<P: Checked, U: Eq> PartialEq for Local<P, U> {
         self.node == other.node
             && self.client == other.client
             && self.incarnation == other.incarnation
-            && self.rate == other.rate
+            && self.rate_ppm == other.rate_ppm
             && self.lease == other.lease
             && self.timers == other.timers
             && self.protocol == other.protocol
@@ -101,7 +101,7 @@ impl<P: Checked, U: Hash> Hash for Local<P, U> {
         self.node.hash(state);
         self.client.hash(state);
         self.incarnation.hash(state);
-        self.rate.hash(state);
+        self.rate_ppm.hash(state);
         self.lease.hash(state);
         self.timers.hash(state);
         self.protocol.hash(state);
@@ -112,14 +112,14 @@ impl<P: Checked, U: Hash> Hash for Local<P, U> {
 const MILLION: i128 = 1_000_000;
 
 /// Returns what a clock of this rate shows at a true instant; all clocks show zero at zero.
-pub(crate) fn local_time(time: Time, rate: i32) -> Time {
-    let nanos = i128::from(time.nanos()) * (MILLION + i128::from(rate)) / MILLION;
+pub(crate) fn local_time(time: Time, rate_ppm: i32) -> Time {
+    let nanos = i128::from(time.nanos()) * (MILLION + i128::from(rate_ppm)) / MILLION;
     Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
-/// Returns the first true instant at which a clock of this rate shows at least `local`.
-pub(crate) fn true_time(local_time: Time, rate: i32) -> Time {
-    let pace = (MILLION + i128::from(rate)).max(1);
+/// Returns the first true instant at which a clock of this rate shows at least `local_time`.
+pub(crate) fn true_time(local_time: Time, rate_ppm: i32) -> Time {
+    let pace = (MILLION + i128::from(rate_ppm)).max(1);
     let nanos = (i128::from(local_time.nanos()) * MILLION + pace - 1).div_euclid(pace);
     Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
@@ -131,13 +131,13 @@ mod tests {
 
     #[test]
     fn true_time_is_the_first_instant_at_which_the_clock_shows_it() {
-        for rate in [-1_000, -1, 0, 1, 1_000] {
+        for rate_ppm in [-1_000, -1, 0, 1, 1_000] {
             for nanos in [0, 1, 999_999, 1_000_000_000, 1_000_000_007] {
-                let due = Time::from_nanos(nanos);
-                let instant = true_time(due, rate);
-                assert!(local_time(instant, rate) >= due, "{rate} {nanos}");
+                let shown = Time::from_nanos(nanos);
+                let instant = true_time(shown, rate_ppm);
+                assert!(local_time(instant, rate_ppm) >= shown, "{rate_ppm} {nanos}");
                 let before = Time::from_nanos(instant.nanos() - 1);
-                assert!(nanos == 0 || local_time(before, rate) < due, "{rate} {nanos}");
+                assert!(nanos == 0 || local_time(before, rate_ppm) < shown, "{rate_ppm} {nanos}");
             }
         }
     }

@@ -15,8 +15,8 @@
 //! A node that restarts is in no view, and is not admitted again.
 
 use crate::budgets::{Budgets, Cost};
-use crate::content::content;
-use crate::system::{LOCALS, System};
+use crate::content::content_fingerprint;
+use crate::system::{BUDGETS, LOCALS, System};
 use quorate_core::{Epoch, Incarnation, NodeId, Stay, View};
 
 /// How a group's views change.
@@ -66,10 +66,13 @@ impl Lease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedView(pub(crate) u32);
 
+/// Position of the epoch in a packed view.
+const EPOCH_SHIFT: u32 = 16;
+
 impl PackedView {
     pub(crate) fn founding(nodes: usize) -> Self {
         let members = (1_u32 << nodes) - 1;
-        Self((View::FIRST.0 as u32) << 16 | members)
+        Self((View::FIRST.0 as u32) << EPOCH_SHIFT | members)
     }
 
     pub(crate) fn has(self, node: usize) -> bool {
@@ -78,17 +81,17 @@ impl PackedView {
 
     /// Returns the next view, which lacks this member.
     fn without(self, node: usize) -> Self {
-        Self((self.0 & !(1 << node)) + (1 << 16))
+        Self((self.0 & !(1 << node)) + (1 << EPOCH_SHIFT))
     }
 
     pub(crate) fn epoch(self) -> Epoch {
-        Epoch(u64::from(self.0 >> 16))
+        Epoch(u64::from(self.0 >> EPOCH_SHIFT))
     }
 
     /// Returns the view. Every member joined in the first view, in its first incarnation.
     pub(crate) fn unpack(self) -> View {
         let stay = Stay { incarnation: Incarnation::FIRST, since: View::FIRST };
-        let members = (0..16).filter(|node| self.has(*node));
+        let members = (0..EPOCH_SHIFT as usize).filter(|node| self.has(*node));
         View::new(self.epoch(), members.map(|node| (NodeId::from_index(node), stay)))
     }
 }
@@ -107,15 +110,16 @@ impl Removal {
         match self {
             // The crash or the ended lease was charged to the budget already.
             Self::Due => Cost::Free,
-            Self::Premature => Cost::Change,
+            Self::Premature => Cost::ViewChange,
         }
     }
 }
 
 /// Returns the fingerprint of the obligation to remove this node, which a fair run must meet.
 pub(crate) fn removal_obligation(node: usize) -> u64 {
+    // Differs from the numbers of the other obligations, which are in `step_table`.
     const REMOVAL_OBLIGATION: u8 = 4;
-    content(&(node, REMOVAL_OBLIGATION))
+    content_fingerprint(&(node, REMOVAL_OBLIGATION))
 }
 
 impl System {
@@ -146,7 +150,7 @@ impl System {
         }
         let info = &self.tables.locals[state[LOCALS + node] as usize];
         let removal = if !info.up || !info.leased { Removal::Due } else { Removal::Premature };
-        let is_affordable = Budgets::unpack(state[0]).after(removal.cost()).is_some();
+        let is_affordable = Budgets::unpack(state[BUDGETS]).after(removal.cost()).is_some();
         (removal == Removal::Due || (!views.waits_for_leases && is_affordable)).then(|| (removal, packed.without(node)))
     }
 
@@ -156,13 +160,13 @@ impl System {
     }
 
     /// Decides the view at this index of the table and sends it to each node, except to nodes that
-    /// are down and cannot restart.
+    /// are down and cannot restart. Changes the state in `out[start..]`.
     pub(crate) fn announce(&self, view_index: u32, out: &mut Vec<u32>, start: usize) {
         let (packed, envelopes) = &self.tables.views[view_index as usize];
         out[start + self.view_offset()] = packed.0;
-        let may_restart = Budgets::unpack(out[start]).restarts > 0;
+        let may_restart = Budgets::unpack(out[start + BUDGETS]).restarts > 0;
         for envelope in envelopes {
-            let to = usize::from(self.link(*envelope).1);
+            let to = self.receiver(*envelope);
             let is_up = self.tables.locals[out[start + LOCALS + to] as usize].up;
             if is_up || may_restart {
                 self.send(*envelope, out, start);
@@ -174,7 +178,7 @@ impl System {
     /// restart.
     #[inline]
     pub(crate) fn is_notice(&self, word: u32) -> bool {
-        usize::from(self.link(word).0) >= self.nodes
+        self.sender(word) >= self.nodes
     }
 }
 

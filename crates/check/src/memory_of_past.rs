@@ -12,31 +12,37 @@
 //! If a request happened before another one, the node of the later one knows the earlier one when
 //! it makes its request. So each node and each message carries one bit per pending request, and a
 //! request that ends is cleared everywhere. A link that holds messages back transfers this
-//! knowledge when it delivers a parcel, not when a frame with the parcel arrives.
+//! knowledge when it delivers a parcel, not when a frame with the parcel arrives. A parcel is a
+//! message of the algorithm that the link carries in frames of its own.
+//!
+//! Methods with the parameters `out` and `start` change the state in `out[start..]`.
 
-use crate::system::{LOCALS, Memory, System};
+use crate::system::{KNOWN_REQUESTS_SHIFT, LOCALS, PastProperties, System};
 use crate::tables::{PastEvent, StepEvent};
 use quorate_core::mutex::Access;
 use quorate_core::{NodeId, PayloadId};
 
-/// Packs a parcel between two nodes into one word.
+/// Packs a parcel between two nodes into one word: 4 bits for each node, 8 for the incarnation and
+/// 16 for the number.
 pub(crate) fn pack_parcel(from: NodeId, to: NodeId, parcel: PayloadId) -> u32 {
     let ends = (from.index() as u32 & 0xf) << 28 | (to.index() as u32 & 0xf) << 24;
     ends | (parcel.incarnation.0 as u32 & 0xff) << 16 | (parcel.number as u32 & 0xffff)
 }
 
-/// The bits of the pending requests that a node knows. The requests that precede its own, and must
-/// be served first, are eight bits further up.
+/// The bits of the pending requests that a node knows, one per node.
 const KNOWN: u32 = 0xff;
-const AFTER: u32 = KNOWN << 8;
+/// Above them are the bits of the requests that precede the node's own, and must be served first.
+const PRECEDING_SHIFT: u32 = 8;
+const PRECEDING: u32 = KNOWN << PRECEDING_SHIFT;
 
-const FENCES: usize = 4;
+/// Number of words that hold the largest fences.
+const FENCE_WORDS: usize = 4;
 
 /// Set if the node's own pending request is for shared access.
-const SHARES: u32 = 1 << 16;
+const OWN_IS_SHARED: u32 = 1 << 16;
 
 impl System {
-    pub(crate) fn memory_at(&self) -> usize {
+    pub(crate) fn memory_offset(&self) -> usize {
         LOCALS + self.nodes + self.view_len()
     }
 
@@ -44,21 +50,22 @@ impl System {
     /// it.
     pub(crate) fn with_memory(&self, state: &[u32]) -> Vec<u32> {
         let mut words = state.to_vec();
-        if self.memory.is_some() {
-            let at = self.memory_at();
-            words.splice(at..at, std::iter::repeat_n(0, self.nodes + FENCES + 1));
+        if self.past_properties.is_some() {
+            let memory_start = self.memory_offset();
+            words.splice(memory_start..memory_start, std::iter::repeat_n(0, self.nodes + FENCE_WORDS + 1));
         }
         words
     }
 
-    fn pairs_at(&self) -> usize {
-        self.memory_at() + self.nodes + FENCES
+    fn pair_count_offset(&self) -> usize {
+        self.memory_offset() + self.nodes + FENCE_WORDS
     }
 
+    /// Number of words of the memory in this state.
     pub(crate) fn memory_len(&self, state: &[u32]) -> usize {
-        match self.memory {
+        match self.past_properties {
             None => 0,
-            Some(_) => self.nodes + FENCES + 1 + 2 * state[self.pairs_at()] as usize,
+            Some(_) => self.nodes + FENCE_WORDS + 1 + 2 * state[self.pair_count_offset()] as usize,
         }
     }
 
@@ -66,53 +73,53 @@ impl System {
     /// `known`. Returns the properties that this violates, one bit each.
     pub(crate) fn remember(
         &self,
-        memory: Memory,
+        judged: PastProperties,
         node: usize,
         known: u32,
         events: &[StepEvent],
         out: &mut Vec<u32>,
         start: usize,
     ) -> u32 {
-        let at = start + self.memory_at();
+        let memory_start = start + self.memory_offset();
         let mut broken = 0;
-        if memory.order.is_some() {
-            out[at + node] |= known;
+        if judged.order.is_some() {
+            out[memory_start + node] |= known;
         }
         for event in events {
             match event {
                 StepEvent::Sent(envelope) => {
-                    let tag = if memory.order.is_some() { out[at + node] & KNOWN } else { 0 };
-                    self.send_knowing(*envelope, tag, out, start);
+                    let attached = if judged.order.is_some() { out[memory_start + node] & KNOWN } else { 0 };
+                    self.send_knowing(*envelope, attached, out, start);
                 }
-                StepEvent::Handed(parcel) => out[at + node] |= self.take_parcel(*parcel, out, start),
-                StepEvent::Past(PastEvent::Requested(access)) if memory.order.is_some() => {
-                    let known = out[at + node] & KNOWN & !(1 << node);
-                    let mut knowledge = known | 1 << node | known << 8;
+                StepEvent::ParcelDelivered(parcel) => out[memory_start + node] |= self.take_parcel(*parcel, out, start),
+                StepEvent::Past(PastEvent::Requested(access)) if judged.order.is_some() => {
+                    let known = out[memory_start + node] & KNOWN & !(1 << node);
+                    let mut knowledge = known | 1 << node | known << PRECEDING_SHIFT;
                     if *access == Access::Shared {
-                        let sharers = (0..self.nodes).filter(|other| out[at + other] & SHARES != 0);
-                        knowledge &= !sharers.fold(0, |bits, other| bits | 1 << (other + 8));
-                        knowledge |= SHARES;
+                        let sharers = (0..self.nodes).filter(|other| out[memory_start + other] & OWN_IS_SHARED != 0);
+                        knowledge &= !sharers.fold(0, |bits, other| bits | 1 << (other + PRECEDING_SHIFT as usize));
+                        knowledge |= OWN_IS_SHARED;
                     }
-                    out[at + node] = knowledge;
+                    out[memory_start + node] = knowledge;
                 }
                 StepEvent::Past(PastEvent::Requested(_)) => {}
                 StepEvent::Past(PastEvent::Entered(fence, access)) => {
-                    if let Some(property) = memory.order
-                        && out[at + node] & AFTER != 0
+                    if let Some(property) = judged.order
+                        && out[memory_start + node] & PRECEDING != 0
                     {
                         broken |= 1 << property;
                     }
-                    self.forget(memory, node, out, start);
-                    if let Some(property) = memory.fences
-                        && !increases(&mut out[at + self.nodes..], *fence, *access)
+                    self.forget(judged, node, out, start);
+                    if let Some(property) = judged.fences
+                        && !record_fence(&mut out[memory_start + self.nodes..], *fence, *access)
                     {
                         broken |= 1 << property;
                     }
                 }
-                StepEvent::Past(PastEvent::Ended) => self.forget(memory, node, out, start),
+                StepEvent::Past(PastEvent::Ended) => self.forget(judged, node, out, start),
                 StepEvent::Past(PastEvent::Elected { epoch, leader }) => {
-                    if let Some(property) = memory.results
-                        && !self.is_first_leader(*epoch, *leader, out, start)
+                    if let Some(property) = judged.results
+                        && !self.record_leader(*epoch, *leader, out, start)
                     {
                         broken |= 1 << property;
                     }
@@ -127,84 +134,86 @@ impl System {
     fn send_knowing(&self, envelope: u32, known: u32, out: &mut Vec<u32>, start: usize) {
         let payloads = self.tables.payloads[envelope as usize];
         if !payloads.wrapped {
-            return self.send(envelope | known << 24, out, start);
+            return self.send(envelope | known << KNOWN_REQUESTS_SHIFT, out, start);
         }
         if let Some(parcel) = payloads.parcel
             && known != 0
         {
-            let place = self.pair_place(parcel, out, start);
-            self.list(place, [parcel, known], out, start);
+            let index = self.pair_index(parcel, out, start);
+            self.insert_pair(index, [parcel, known], out, start);
         }
         self.send(envelope, out, start);
     }
 
     /// Returns the index of the pair that begins with `first`, or the index where it belongs.
-    fn pair_place(&self, first: u32, out: &[u32], start: usize) -> usize {
-        let count = start + self.pairs_at();
-        let mut place = count + 1;
-        let end = place + 2 * out[count] as usize;
-        while place < end && out[place] < first {
-            place += 2;
+    fn pair_index(&self, first: u32, out: &[u32], start: usize) -> usize {
+        let count_index = start + self.pair_count_offset();
+        let mut index = count_index + 1;
+        let end = index + 2 * out[count_index] as usize;
+        while index < end && out[index] < first {
+            index += 2;
         }
-        place
+        index
     }
 
-    fn list(&self, place: usize, pair: [u32; 2], out: &mut Vec<u32>, start: usize) {
-        out.splice(place..place, pair);
-        out[start + self.pairs_at()] += 1;
+    /// Inserts a pair at an index of `out`, and counts it.
+    fn insert_pair(&self, index: usize, pair: [u32; 2], out: &mut Vec<u32>, start: usize) {
+        out.splice(index..index, pair);
+        out[start + self.pair_count_offset()] += 1;
     }
 
-    /// Whether this is the leader of an epoch: the first one that any node reported for it.
-    fn is_first_leader(&self, epoch: u32, leader: u32, out: &mut Vec<u32>, start: usize) -> bool {
-        let count = start + self.pairs_at();
-        let place = self.pair_place(epoch, out, start);
-        if place < count + 1 + 2 * out[count] as usize && out[place] == epoch {
-            return out[place + 1] == leader;
+    /// Records the leader that a node reported for an epoch. Returns whether it is the first leader
+    /// that any node reported for that epoch.
+    fn record_leader(&self, epoch: u32, leader: u32, out: &mut Vec<u32>, start: usize) -> bool {
+        let count_index = start + self.pair_count_offset();
+        let index = self.pair_index(epoch, out, start);
+        if index < count_index + 1 + 2 * out[count_index] as usize && out[index] == epoch {
+            return out[index + 1] == leader;
         }
-        self.list(place, [epoch, leader], out, start);
+        self.insert_pair(index, [epoch, leader], out, start);
         true
     }
 
     /// Removes a delivered parcel, and returns the requests that it knew.
     fn take_parcel(&self, parcel: u32, out: &mut Vec<u32>, start: usize) -> u32 {
-        let count = start + self.pairs_at();
-        let place = self.pair_place(parcel, out, start);
-        if place >= count + 1 + 2 * out[count] as usize || out[place] != parcel {
+        let count_index = start + self.pair_count_offset();
+        let index = self.pair_index(parcel, out, start);
+        if index >= count_index + 1 + 2 * out[count_index] as usize || out[index] != parcel {
             return 0;
         }
-        let known = out[place + 1];
-        out.drain(place..place + 2);
-        out[count] -= 1;
+        let known = out[index + 1];
+        out.drain(index..index + 2);
+        out[count_index] -= 1;
         known
     }
 
     /// Clears a node's request, which has ended, everywhere. There is nothing to clear if no order
     /// is judged.
-    fn forget(&self, memory: Memory, node: usize, out: &mut Vec<u32>, start: usize) {
-        if memory.order.is_none() {
+    fn forget(&self, judged: PastProperties, node: usize, out: &mut Vec<u32>, start: usize) {
+        if judged.order.is_none() {
             return;
         }
-        let at = start + self.memory_at();
-        for knowledge in &mut out[at..at + self.nodes] {
-            *knowledge &= !(1 << node | 1 << (node + 8));
+        let memory_start = start + self.memory_offset();
+        for knowledge in &mut out[memory_start..memory_start + self.nodes] {
+            *knowledge &= !(1 << node | 1 << (node + PRECEDING_SHIFT as usize));
         }
-        out[at + node] &= KNOWN;
-        let count = start + self.pairs_at();
-        let mut place = count + 1;
-        while place < count + 1 + 2 * out[count] as usize {
-            out[place + 1] &= !(1 << node);
-            if out[place + 1] == 0 {
-                out.drain(place..place + 2);
-                out[count] -= 1;
+        out[memory_start + node] &= KNOWN;
+        let count_index = start + self.pair_count_offset();
+        let mut index = count_index + 1;
+        while index < count_index + 1 + 2 * out[count_index] as usize {
+            out[index + 1] &= !(1 << node);
+            if out[index + 1] == 0 {
+                out.drain(index..index + 2);
+                out[count_index] -= 1;
             } else {
-                place += 2;
+                index += 2;
             }
         }
-        let body = start + self.body(&out[start..]);
-        let in_flight = &mut out[body..];
+        let in_flight_start = start + self.in_flight_start(&out[start..]);
+        let in_flight = &mut out[in_flight_start..];
         let mut changed = false;
         for word in &mut *in_flight {
-            let bit = 1 << (24 + node);
+            let bit = 1 << (KNOWN_REQUESTS_SHIFT as usize + node);
             changed |= *word & bit != 0;
             *word &= !bit;
         }
@@ -214,30 +223,30 @@ impl System {
     }
 }
 
-/// Whether an entry's fence is larger than the fences of all earlier entries that conflict with it.
-/// Shared entries may have equal fences.
-fn increases(fences: &mut [u32], fence: u64, access: Access) -> bool {
-    let (all, exclusive) = fences.split_at_mut(FENCES / 2);
+/// Records an entry's fence. Returns whether it is larger than the fences of all earlier entries
+/// that conflict with it; shared entries may have equal fences.
+fn record_fence(fences: &mut [u32], fence: u64, access: Access) -> bool {
+    let (all, exclusive) = fences.split_at_mut(FENCE_WORDS / 2);
     match access {
         Access::Exclusive => {
-            raise(exclusive, fence);
-            raise(all, fence)
+            raise_fence(exclusive, fence);
+            raise_fence(all, fence)
         }
         Access::Shared => {
-            raise(all, fence);
-            is_larger(exclusive, fence)
+            raise_fence(all, fence);
+            exceeds(exclusive, fence)
         }
     }
 }
 
-fn is_larger(halves: &[u32], fence: u64) -> bool {
+fn exceeds(halves: &[u32], fence: u64) -> bool {
     fence.saturating_add(1) > (u64::from(halves[0]) << 32 | u64::from(halves[1]))
 }
 
 /// Raises the largest fence to this one and returns true; returns false if it is not larger. The
 /// stored value is one more than the fence, so that zero means none.
-fn raise(halves: &mut [u32], fence: u64) -> bool {
-    if !is_larger(halves, fence) {
+fn raise_fence(halves: &mut [u32], fence: u64) -> bool {
+    if !exceeds(halves, fence) {
         return false;
     }
     let fence = fence.saturating_add(1);

@@ -27,16 +27,16 @@ impl CrashNotices {
 }
 
 /// Link numbers of notices begin here, beyond those of messages and views.
-const FIRST: usize = 128;
+const FIRST_NOTICE_LINK: usize = 128;
 
 /// The pseudo-sender of notices about a node: a link of its own.
-pub(crate) fn notice_link(of: NodeId) -> NodeId {
-    NodeId::from_index(FIRST + of.index())
+pub(crate) fn notice_link(subject: NodeId) -> NodeId {
+    NodeId::from_index(FIRST_NOTICE_LINK + subject.index())
 }
 
 /// The node that a notice on this link is about; `None` if the link carries messages or views.
-fn subject(link: u8) -> Option<usize> {
-    usize::from(link).checked_sub(FIRST)
+fn subject_of_link(link: u8) -> Option<usize> {
+    usize::from(link).checked_sub(FIRST_NOTICE_LINK)
 }
 
 impl System {
@@ -46,7 +46,8 @@ impl System {
         self.crash_notices.are_sent() && matches!(kind, MoveKind::Crash | MoveKind::Restart)
     }
 
-    /// Sends the notices about a node's move, if there are any.
+    /// Sends the notices about a node's move, if there are any. Changes the state in
+    /// `out[start..]`.
     pub(crate) fn send_notices(&self, kind: MoveKind, node: usize, out: &mut Vec<u32>, start: usize) {
         if !self.is_announced(kind) {
             return;
@@ -67,25 +68,25 @@ impl System {
 
     /// Removes the notices that a crash or restart revokes.
     fn drop_stale_notices(&self, node: usize, is_crash: bool, out: &mut Vec<u32>, start: usize) {
-        let body = start + self.body(&out[start..]);
-        let is_void = |word: u32| {
+        let in_flight_start = start + self.in_flight_start(&out[start..]);
+        let is_revoked = |word: u32| {
             let (from, to) = self.link(word);
-            let Some(of) = subject(from) else { return false };
-            let LifecycleNotices { crashed, restarted } = self.notices(of, to.into());
+            let Some(subject) = subject_of_link(from) else { return false };
+            let LifecycleNotices { crashed, restarted } = self.notices(subject, to.into());
             let stale = if is_crash { restarted } else { crashed };
-            (of == node && word == stale) || (is_crash && usize::from(to) == node)
+            (subject == node && word == stale) || (is_crash && usize::from(to) == node)
         };
-        let mut kept = body;
-        for place in body..out.len() {
-            if !is_void(out[place]) {
-                out[kept] = out[place];
+        let mut kept = in_flight_start;
+        for index in in_flight_start..out.len() {
+            if !is_revoked(out[index]) {
+                out[kept] = out[index];
                 kept += 1;
             }
         }
         out.truncate(kept);
     }
 
-    fn notices(&self, of: usize, to: usize) -> LifecycleNotices {
-        self.tables.notices[of * self.nodes + to]
+    fn notices(&self, subject: usize, to: usize) -> LifecycleNotices {
+        self.tables.notices[subject * self.nodes + to]
     }
 }

@@ -3,27 +3,26 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Applies `act` to every piece of work and returns the results in order. The threads end with the
-/// call.
-pub(crate) fn in_order<T: Send, R: Send>(threads: usize, work: Vec<T>, act: impl Fn(T) -> R + Sync) -> Vec<R> {
-    if threads < 2 || work.len() < 2 {
-        return work.into_iter().map(act).collect();
+/// Applies `f` to every item and returns the results in order. The threads end with the call.
+pub(crate) fn map_in_order<T: Send, R: Send>(threads: usize, items: Vec<T>, f: impl Fn(T) -> R + Sync) -> Vec<R> {
+    if threads < 2 || items.len() < 2 {
+        return items.into_iter().map(f).collect();
     }
-    let mut results: Vec<Option<R>> = work.iter().map(|_| None).collect();
-    let queue = Mutex::new(work.into_iter().zip(results.iter_mut()));
-    let serve = || {
+    let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
+    let queue = Mutex::new(items.into_iter().zip(results.iter_mut()));
+    let process_queue = || {
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((piece, result)) = next else { return };
-            *result = Some(act(piece));
+            let Some((item, result)) = next else { return };
+            *result = Some(f(item));
         }
     };
     thread::scope(|scope| {
         for _ in 1..threads {
             // If a thread cannot be started, the others do its share.
-            let _ = thread::Builder::new().spawn_scoped(scope, serve);
+            let _ = thread::Builder::new().spawn_scoped(scope, process_queue);
         }
-        serve();
+        process_queue();
     });
     drop(queue);
     results.into_iter().flatten().collect()
@@ -31,12 +30,12 @@ pub(crate) fn in_order<T: Send, R: Send>(threads: usize, work: Vec<T>, act: impl
 
 #[cfg(test)]
 mod tests {
-    use super::in_order;
+    use super::map_in_order;
 
     #[test]
     fn results_come_in_the_order_of_the_work() {
         for threads in [1, 2, 7] {
-            let results = in_order(threads, (0..1_000_u32).collect(), |number| number * 2);
+            let results = map_in_order(threads, (0..1_000_u32).collect(), |number| number * 2);
             assert!(results.iter().enumerate().all(|(index, result)| index as u32 * 2 == *result));
         }
     }

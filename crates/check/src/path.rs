@@ -1,9 +1,9 @@
 //! A path through the states, as steps that do not depend on how states are encoded.
 
 use crate::action::Action;
-use crate::expand::{Candidate, Learning, Lookup, Stepper, Successors, expand};
+use crate::expand::{Candidate, ComputingLookup, Lookup, Stepper, Successors, expand};
 use crate::membership::PackedView;
-use crate::system::{LOCALS, System, envelope_of};
+use crate::system::{INSTANT, KNOWN_REQUESTS_SHIFT, LOCALS, System, envelope_of};
 use crate::tables::{NONE, PastEvent, StepEvent};
 use quorate_core::Time;
 
@@ -13,7 +13,7 @@ pub(crate) struct Step {
     /// The true time of the step, where time is modelled.
     pub(crate) time: Time,
     /// The number of the node's local state after the step, if a node takes it.
-    pub(crate) after: u32,
+    pub(crate) local_after: u32,
 }
 
 /// The event of a step; moves are identified by their numbers.
@@ -54,16 +54,16 @@ struct InFlight {
 /// different words of the state, and a replay must still find the right real message. So the guide
 /// tracks each message from when it is sent.
 pub(crate) struct PathGuide<'a> {
-    pub(crate) lookup: Learning<'a>,
+    pub(crate) lookup: ComputingLookup<'a>,
     found: Successors,
     in_flight: Vec<InFlight>,
-    serials: u64,
+    last_serial: u64,
 }
 
 impl<'a> PathGuide<'a> {
     pub(crate) fn new(system: &'a mut System, stepper: &'a mut dyn Stepper, state: &[u32]) -> Self {
-        let lookup = Learning { system, stepper };
-        let mut guide = Self { lookup, found: Successors::default(), in_flight: Vec::new(), serials: 0 };
+        let lookup = ComputingLookup { system, stepper };
+        let mut guide = Self { lookup, found: Successors::default(), in_flight: Vec::new(), last_serial: 0 };
         guide.track_sent(state);
         guide
     }
@@ -83,47 +83,48 @@ impl<'a> PathGuide<'a> {
     }
 
     /// Takes a transition: returns the step, and sets `state` to the successor.
-    pub(crate) fn take(&mut self, state: &mut Vec<u32>, candidate: Candidate) -> Step {
+    pub(crate) fn take_transition(&mut self, state: &mut Vec<u32>, candidate: Candidate) -> Step {
         let action = Action::unpack(candidate.action);
         let system = self.lookup.system();
-        let body = system.body(state);
-        let word = |place: usize| state[body + place];
-        let (kind, concerned) = match action {
-            Action::Deliver(place) => {
-                let message = self.message_ref(word(place));
+        let in_flight_start = system.in_flight_start(state);
+        let word = |position: usize| state[in_flight_start + position];
+        let (kind, acting_node) = match action {
+            Action::Deliver(position) => {
+                let message = self.message_ref(word(position));
                 let kind = if candidate.outcome == NONE { StepKind::Drop(message) } else { StepKind::Deliver(message) };
-                (kind, Some(usize::from(system.link(word(place)).1)))
+                (kind, Some(system.receiver(word(position))))
             }
             Action::Move { node, index } => {
                 let first = system.tables.locals[state[LOCALS + node] as usize].first_move;
                 (StepKind::Move { node, number: first + index as u32 }, Some(node))
             }
-            Action::Lose(place) => (StepKind::Lose(self.message_ref(word(place))), None),
-            Action::Duplicate(place) => (StepKind::Duplicate(self.message_ref(word(place))), None),
+            Action::Lose(position) => (StepKind::Lose(self.message_ref(word(position))), None),
+            Action::Duplicate(position) => (StepKind::Duplicate(self.message_ref(word(position))), None),
             Action::Advance => (StepKind::Advance, None),
             Action::Remove(_) => (StepKind::Decide(system.tables.views[candidate.outcome as usize].0), None),
         };
         let mut next = Vec::new();
         system.apply_action(state, action, candidate.outcome, &mut next);
         match action {
-            Action::Deliver(place) | Action::Lose(place) => self.untrack(word(place)),
-            Action::Duplicate(place) => self.track_copy(word(place)),
+            Action::Deliver(position) | Action::Lose(position) => self.untrack(word(position)),
+            Action::Duplicate(position) => self.track_copy(word(position)),
             Action::Move { .. } | Action::Advance | Action::Remove(_) => {}
         }
-        self.forget(candidate.outcome, concerned);
+        self.clear_ended_requests(candidate.outcome, acting_node);
         *state = next;
         self.track_sent(state);
-        let time = self.lookup.system.tables.instants[state[1] as usize];
-        Step { kind, time, after: concerned.map_or(NONE, |node| state[LOCALS + node]) }
+        let time = self.lookup.system.tables.instants[state[INSTANT] as usize];
+        Step { kind, time, local_after: acting_node.map_or(NONE, |node| state[LOCALS + node]) }
     }
 
-    fn oldest(&self, word: u32) -> Option<usize> {
-        let of_word = self.in_flight.iter().enumerate().filter(|(_, sent)| sent.word == word);
-        of_word.min_by_key(|(_, sent)| sent.serial).map(|(place, _)| place)
+    /// The index of the message in flight with this word that was sent first.
+    fn oldest_index(&self, word: u32) -> Option<usize> {
+        let with_word = self.in_flight.iter().enumerate().filter(|(_, sent)| sent.word == word);
+        with_word.min_by_key(|(_, sent)| sent.serial).map(|(index, _)| index)
     }
 
     fn message_ref(&self, word: u32) -> MessageRef {
-        let serial = self.oldest(word).map_or(0, |place| self.in_flight[place].serial);
+        let serial = self.oldest_index(word).map_or(0, |index| self.in_flight[index].serial);
         let undated = |word: u32| self.lookup.system().tables.timings[envelope_of(word) as usize].undated;
         let envelope = undated(word);
         let older = self.in_flight.iter().filter(|sent| undated(sent.word) == envelope && sent.serial < serial);
@@ -134,26 +135,26 @@ impl<'a> PathGuide<'a> {
     }
 
     fn untrack(&mut self, word: u32) {
-        if let Some(place) = self.oldest(word) {
-            self.in_flight.remove(place);
+        if let Some(index) = self.oldest_index(word) {
+            self.in_flight.remove(index);
         }
     }
 
     fn track_copy(&mut self, word: u32) {
-        if let Some(place) = self.oldest(word) {
-            self.in_flight.push(InFlight { serial: self.in_flight[place].serial, word });
+        if let Some(index) = self.oldest_index(word) {
+            self.in_flight.push(InFlight { serial: self.in_flight[index].serial, word });
         }
     }
 
     /// Clears requests that a step ended from all messages.
-    fn forget(&mut self, outcome: u32, concerned: Option<usize>) {
+    fn clear_ended_requests(&mut self, outcome: u32, acting_node: Option<usize>) {
         let system = &*self.lookup.system;
-        let judged = system.memory.is_some_and(|memory| memory.order.is_some());
-        let (Some(node), true) = (concerned, judged && outcome != NONE) else { return };
+        let is_order_judged = system.past_properties.is_some_and(|judged| judged.order.is_some());
+        let (Some(node), true) = (acting_node, is_order_judged && outcome != NONE) else { return };
         let ends = |event: &StepEvent| matches!(event, StepEvent::Past(PastEvent::Entered(..) | PastEvent::Ended));
         if system.tables.consequences[outcome as usize].events.iter().any(ends) {
             for sent in &mut self.in_flight {
-                sent.word &= !(1 << (24 + node));
+                sent.word &= !(1 << (KNOWN_REQUESTS_SHIFT as usize + node));
             }
         }
     }
@@ -162,12 +163,12 @@ impl<'a> PathGuide<'a> {
     fn track_sent(&mut self, state: &[u32]) {
         let system = &*self.lookup.system;
         let mut tracked: Vec<u32> = self.in_flight.iter().map(|sent| sent.word).collect();
-        for word in &state[system.body(state)..] {
-            if let Some(place) = tracked.iter().position(|known| known == word) {
-                tracked.swap_remove(place);
+        for word in &state[system.in_flight_start(state)..] {
+            if let Some(index) = tracked.iter().position(|known| known == word) {
+                tracked.swap_remove(index);
             } else {
-                self.serials += 1;
-                self.in_flight.push(InFlight { serial: self.serials, word: *word });
+                self.last_serial += 1;
+                self.in_flight.push(InFlight { serial: self.last_serial, word: *word });
             }
         }
     }
@@ -178,7 +179,7 @@ impl<'a> PathGuide<'a> {
         for action in actions {
             let found = self.candidates(state).iter().find(|candidate| candidate.action == *action).copied();
             let Some(candidate) = found else { break };
-            steps.push(self.take(state, candidate));
+            steps.push(self.take_transition(state, candidate));
         }
         steps
     }

@@ -21,7 +21,7 @@ use crate::action::{Action, MAX_NODES};
 use crate::budgets::Budgets;
 use crate::content::mix;
 use crate::expand::{Candidate, Lookup, Successors, Unknown, expand_node};
-use crate::system::{LOCALS, System};
+use crate::system::{BUDGETS, LOCALS, System};
 use crate::tables::{NONE, StepEvent};
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -42,15 +42,16 @@ pub(crate) struct ReductionStats {
 
 impl ReductionStats {
     pub(crate) fn is_worth_trying(self, fingerprint: u64) -> bool {
-        const ENOUGH: u64 = 512;
-        self.tried < ENOUGH || 2 * self.succeeded >= self.tried || fingerprint >> 32 & 63 == 0
+        const MIN_TRIED: u64 = 512;
+        self.tried < MIN_TRIED || 2 * self.succeeded >= self.tried || fingerprint >> 32 & 63 == 0
     }
 
     pub(crate) fn add(&mut self, other: Self) {
-        const MEMORY: u64 = 1 << 14;
+        // Older states count less and less.
+        const MAX_TRIED: u64 = 1 << 14;
         self.tried += other.tried;
         self.succeeded += other.succeeded;
-        while self.tried > MEMORY {
+        while self.tried > MAX_TRIED {
             self.tried /= 2;
             self.succeeded /= 2;
         }
@@ -62,7 +63,7 @@ impl ReductionStats {
 pub(crate) struct Reducers {
     pool: Mutex<Vec<Reducer>>,
     /// The reducer of the thread that computes missing outcomes.
-    pub(crate) own: Reducer,
+    pub(crate) main_thread: Reducer,
 }
 
 impl Reducers {
@@ -78,11 +79,12 @@ impl Reducers {
 /// Finds nodes whose steps may be followed alone.
 #[derive(Default)]
 pub(crate) struct Reducer {
-    /// Answers, each in the slot of its question; the lowest bit is the answer.
+    /// Answers to questions whether a node is isolated, each in the slot of its question. An entry
+    /// is the fingerprint of the question with the answer in its lowest bit.
     answers: Vec<u64>,
     found: Successors,
     /// Attempts and successes since the last call.
-    pub(crate) fresh: ReductionStats,
+    pub(crate) new_stats: ReductionStats,
 }
 
 impl Reducer {
@@ -92,16 +94,16 @@ impl Reducer {
         lookup: &mut L,
         state: &[u32],
         fingerprint: u64,
-        so_far: ReductionStats,
+        stats: ReductionStats,
         found: &mut Successors,
     ) -> Result<bool, Unknown> {
         let system = lookup.system();
-        let budgets = Budgets::unpack(state[0]);
-        let open = system.until.is_some() || budgets.any_faults() || budgets.early_timers > 0;
-        if open || system.may_change_view(state) || system.may_cut_short(state) {
+        let budgets = Budgets::unpack(state[BUDGETS]);
+        let may_fault_or_wait = system.time_limit.is_some() || budgets.any_faults() || budgets.early_timers > 0;
+        if may_fault_or_wait || system.may_change_view(state) || system.has_interrupted_send(state) {
             return Ok(false);
         }
-        let Some(node) = self.independent_node(lookup, state, fingerprint, so_far, found)? else { return Ok(false) };
+        let Some(node) = self.independent_node(lookup, state, fingerprint, stats, found)? else { return Ok(false) };
         let system = lookup.system();
         found.candidates.retain(|candidate| actor(system, state, candidate.action) == node);
         // A violation is visible, so none of the remaining actions causes one.
@@ -114,29 +116,29 @@ impl Reducer {
         lookup: &mut L,
         state: &[u32],
         fingerprint: u64,
-        so_far: ReductionStats,
+        stats: ReductionStats,
         found: &Successors,
     ) -> Result<Option<usize>, Unknown> {
         let system = lookup.system();
         let nodes = system.nodes;
         let down = |node: &usize| !system.tables.locals[state[LOCALS + node] as usize].up;
-        let body = system.body(state);
+        let in_flight_start = system.in_flight_start(state);
         // A message to a node that is down is dropped and changes no node.
-        let to_down = state[body..].iter().map(|word| usize::from(system.link(*word).1)).find(down);
-        if to_down.is_some() || !so_far.is_worth_trying(fingerprint) {
-            return Ok(to_down);
+        let receiver_down = state[in_flight_start..].iter().map(|word| system.receiver(*word)).find(down);
+        if receiver_down.is_some() || !stats.is_worth_trying(fingerprint) {
+            return Ok(receiver_down);
         }
-        let sets = NodeSets::of(system, state, &found.candidates);
-        let mut first = None;
+        let sets = NodeSets::from_candidates(system, state, &found.candidates);
+        let mut independent = None;
         for node in (0..nodes).filter(|node| sets.may_be_independent(*node)) {
-            self.fresh.tried += 1;
+            self.new_stats.tried += 1;
             if self.is_isolated(lookup, state, fingerprint, node)? {
-                self.fresh.succeeded += 1;
-                first = Some(node);
+                self.new_stats.succeeded += 1;
+                independent = Some(node);
                 break;
             }
         }
-        Ok(first)
+        Ok(independent)
     }
 
     /// Whether no other node can send this node anything as long as it takes no step.
@@ -151,13 +153,13 @@ impl Reducer {
             self.answers = vec![0; ANSWER_SLOTS];
         }
         let question = question(lookup.system(), state, fingerprint, node);
-        let slot = (question >> 48) as usize % ANSWER_SLOTS;
+        let slot = slot_of(question);
         if self.answers[slot] | 1 == question | 1 {
             return Ok(self.answers[slot] & 1 == 1);
         }
         let mut seen = HashSet::from([question]);
         let mut stack = vec![(state.to_vec(), fingerprint)];
-        let mut alone = true;
+        let mut is_isolated = true;
         'follow: while let Some((state, fingerprint)) = stack.pop() {
             for other in (0..lookup.system().nodes).filter(|other| *other != node) {
                 expand_node(lookup, &state, fingerprint, 0, other, &mut self.found)?;
@@ -166,7 +168,7 @@ impl Reducer {
                     let sends = candidate.outcome != NONE
                         && system.tables.outcomes[candidate.outcome as usize].receivers >> node & 1 == 1;
                     if sends || seen.len() >= MAX_FOLLOWED {
-                        alone = false;
+                        is_isolated = false;
                         break 'follow;
                     }
                     let question = self::question(system, &state, candidate.fingerprint, node);
@@ -178,15 +180,20 @@ impl Reducer {
                 }
             }
         }
-        if alone {
+        if is_isolated {
             for question in seen {
-                self.answers[(question >> 48) as usize % ANSWER_SLOTS] = question | 1;
+                self.answers[slot_of(question)] = question | 1;
             }
         } else {
             self.answers[slot] = question & !1;
         }
-        Ok(alone)
+        Ok(is_isolated)
     }
+}
+
+/// The slot of a question's answer, chosen by its upper 16 bits.
+fn slot_of(question: u64) -> usize {
+    (question >> 48) as usize % ANSWER_SLOTS
 }
 
 /// The actions of a state by node; one bit per node.
@@ -203,7 +210,7 @@ struct NodeSets {
 }
 
 impl NodeSets {
-    fn of(system: &System, state: &[u32], candidates: &[Candidate]) -> Self {
+    fn from_candidates(system: &System, state: &[u32], candidates: &[Candidate]) -> Self {
         let mut sets = Self::default();
         for candidate in candidates {
             let node = actor(system, state, candidate.action);
@@ -232,12 +239,13 @@ impl NodeSets {
     }
 }
 
-/// The node that an action belongs to, where there are no faults.
+/// The node that an action belongs to, where there are no faults; the number of nodes if it belongs
+/// to none.
 fn actor(system: &System, state: &[u32], action: u16) -> usize {
     match Action::unpack(action) {
         Action::Move { node, .. } => node,
-        Action::Deliver(place) | Action::Lose(place) | Action::Duplicate(place) => {
-            usize::from(system.link(state[system.body(state) + place]).1)
+        Action::Deliver(position) | Action::Lose(position) | Action::Duplicate(position) => {
+            system.receiver(state[system.in_flight_start(state) + position])
         }
         Action::Advance | Action::Remove(_) => system.nodes,
     }
@@ -245,19 +253,20 @@ fn actor(system: &System, state: &[u32], action: u16) -> usize {
 
 /// Whether a property about the past remembers an outcome.
 fn is_remembered(system: &System, outcome: u32) -> bool {
-    system.memory.is_some()
+    system.past_properties.is_some()
         && outcome != NONE
         && system.tables.consequences[outcome as usize].events.iter().any(|event| matches!(event, StepEvent::Past(_)))
 }
 
-/// The fingerprint of a state without one node and the messages to it. These do not change while
-/// the node takes no step, and the answer does not depend on them.
+/// The fingerprint of the question whether a node is isolated: of the state without that node and
+/// the messages to it. These do not change while the node takes no step, and the answer does not
+/// depend on them.
 fn question(system: &System, state: &[u32], fingerprint: u64, node: usize) -> u64 {
     let local = system.tables.local_details[state[LOCALS + node] as usize].fingerprint;
     let mut rest = fingerprint.wrapping_sub(local);
     if system.is_additive() {
-        for word in &state[system.body(state)..] {
-            if usize::from(system.link(*word).1) == node {
+        for word in &state[system.in_flight_start(state)..] {
+            if system.receiver(*word) == node {
                 rest = rest.wrapping_sub(system.word_fingerprint(*word));
             }
         }

@@ -16,11 +16,11 @@ use quorate_journal::replay_nodes::ReplayNodes;
 pub struct Counterexample {
     pub(crate) steps: Vec<Step>,
     /// Index of the first step of the part that repeats forever.
-    pub(crate) cycle: Option<usize>,
+    pub(crate) cycle_start: Option<usize>,
     /// The clock rates of the nodes, in parts per million.
-    pub(crate) rates: Vec<i32>,
+    pub(crate) rates_ppm: Vec<i32>,
     pub(crate) timed: bool,
-    pub(crate) views: bool,
+    pub(crate) has_views: bool,
 }
 
 impl Counterexample {
@@ -36,14 +36,14 @@ impl Counterexample {
 
     /// Number of steps after which the run repeats forever; `None` if it is finite.
     pub fn cycle(&self) -> Option<usize> {
-        self.cycle
+        self.cycle_start
     }
 }
 
 /// Journal text of a step that only advances time.
-const TIME: &str = "time passes";
+const TIME_PASSES: &str = "time passes";
 /// Journal text where the repeating part begins.
-const CYCLE: &str = "from here on the run repeats forever";
+const CYCLE_BEGINS: &str = "from here on the run repeats forever";
 
 pub(crate) fn replay<P, U, O>(step_table: &StepTable<P, U>, example: &Counterexample, observer: O) -> Result<O, String>
 where
@@ -75,12 +75,12 @@ where
     U: Clients<Command = P::Command, Event = P::Event>,
     O: Observer<P::Command, P::Event>,
 {
-    let nodes = ReplayNodes::new(example.rates.len(), |node| step_table.make(node), observer);
+    let nodes = ReplayNodes::new(example.rates_ppm.len(), |node| step_table.make_node(node), observer);
     let mut replay = Replay { step_table, example, clocks, nodes, time: Time::ZERO };
     replay.begin()?;
-    for (place, step) in example.steps.iter().enumerate() {
-        if example.cycle == Some(place) {
-            replay.happen(&WorldEvent::Changed { text: CYCLE })?;
+    for (index, step) in example.steps.iter().enumerate() {
+        if example.cycle_start == Some(index) {
+            replay.apply_event(&WorldEvent::Changed { text: CYCLE_BEGINS })?;
         }
         replay.step(step)?;
     }
@@ -103,17 +103,20 @@ where
     O: Observer<P::Command, P::Event>,
 {
     fn begin(&mut self) -> Result<(), String> {
-        for (index, rate) in self.example.rates.iter().enumerate() {
+        for (index, rate) in self.example.rates_ppm.iter().enumerate() {
             if *rate != 0 {
                 let text = format!("drift {} by {rate}ppm", NodeId::from_index(index));
-                self.happen(&WorldEvent::Changed { text: &text })?;
+                self.apply_event(&WorldEvent::Changed { text: &text })?;
             }
         }
-        for index in 0..self.example.rates.len() {
-            self.take(index, &ObservedInput::Start { incarnation: Incarnation::FIRST, blank: false })?;
-            if self.example.views {
-                self.take(index, &ObservedInput::View(&PackedView::founding(self.example.rates.len()).unpack()))?;
-                self.take(index, &ObservedInput::Lease(LEASE_VALID))?;
+        for index in 0..self.example.rates_ppm.len() {
+            self.give_input(index, &ObservedInput::Start { incarnation: Incarnation::FIRST, blank: false })?;
+            if self.example.has_views {
+                self.give_input(
+                    index,
+                    &ObservedInput::View(&PackedView::founding(self.example.rates_ppm.len()).unpack()),
+                )?;
+                self.give_input(index, &ObservedInput::Lease(LEASE_VALID))?;
             }
         }
         Ok(())
@@ -126,32 +129,33 @@ where
             // A notice to a node that is down has no effect.
             StepKind::Drop(message) if self.is_notice(message) => Ok(()),
             StepKind::Deliver(message) => {
-                let (id, to) = self.find(message)?;
-                self.take(
+                let (id, to) = self.find_message(message)?;
+                // The replayed nodes take the kind from the message itself.
+                self.give_input(
                     to.index(),
                     &ObservedInput::Message { id, kind: "", wrapped: false, incarnation: Incarnation::FIRST },
                 )?;
-                self.compare(to, step)
+                self.compare_state(to, step)
             }
             StepKind::Drop(message) => {
-                let (id, to) = self.find(message)?;
-                self.happen(&WorldEvent::Lost { id, to, why: Loss::Down })
+                let (id, to) = self.find_message(message)?;
+                self.apply_event(&WorldEvent::Lost { id, to, why: Loss::Down })
             }
             StepKind::Lose(message) => {
-                let (id, to) = self.find(message)?;
-                self.happen(&WorldEvent::Lost { id, to, why: Loss::Chance })
+                let (id, to) = self.find_message(message)?;
+                self.apply_event(&WorldEvent::Lost { id, to, why: Loss::Chance })
             }
             StepKind::Duplicate(message) => {
-                let (id, _) = self.find(message)?;
-                self.happen(&WorldEvent::Duplicated { id })
+                let (id, _) = self.find_message(message)?;
+                self.apply_event(&WorldEvent::Duplicated { id })
             }
             StepKind::Move { node, number } => {
                 self.make_move(node, number, step)?;
-                self.compare(NodeId::from_index(node), step)
+                self.compare_state(NodeId::from_index(node), step)
             }
-            StepKind::Advance => self.happen(&WorldEvent::Changed { text: TIME }),
+            StepKind::Advance => self.apply_event(&WorldEvent::Changed { text: TIME_PASSES }),
             StepKind::Decide(packed) => {
-                self.happen(&WorldEvent::Changed { text: &format!("{} is decided", packed.unpack()) })
+                self.apply_event(&WorldEvent::Changed { text: &format!("{} is decided", packed.unpack()) })
             }
         }
     }
@@ -159,21 +163,21 @@ where
     fn make_move(&mut self, node: usize, number: u32, step: &Step) -> Result<(), String> {
         let id = NodeId::from_index(node);
         match self.step_table.move_at(number) {
-            Move::Command(command) => self.take(node, &ObservedInput::Command(command)),
-            Move::Timer(timer) => self.take(node, &ObservedInput::Timer(timer)),
+            Move::Command(command) => self.give_input(node, &ObservedInput::Command(command)),
+            Move::Timer(timer) => self.give_input(node, &ObservedInput::Timer(timer)),
             Move::Sync => match self.nodes.saves_after_sync(id) {
-                Some(count) => self.take(node, &ObservedInput::Saved(count)),
+                Some(count) => self.give_input(node, &ObservedInput::Saved(count)),
                 None => Err(format!("cannot sync the disk of node {id}: it has no pending writes")),
             },
             Move::Crash { survivors } => {
                 let lost_writes = self.nodes.pending_writes(id).saturating_sub(*survivors);
-                self.happen(&WorldEvent::Crashed { node: id, lost_writes })
+                self.apply_event(&WorldEvent::Crashed { node: id, lost_writes })
             }
             Move::Restart => {
-                let incarnation = self.step_table.local(step.after).incarnation;
-                self.take(node, &ObservedInput::Start { incarnation, blank: false })
+                let incarnation = self.step_table.local(step.local_after).incarnation;
+                self.give_input(node, &ObservedInput::Start { incarnation, blank: false })
             }
-            Move::Lease { until } => self.take(node, &ObservedInput::Lease(*until)),
+            Move::Lease { until } => self.give_input(node, &ObservedInput::Lease(*until)),
         }
     }
 
@@ -186,19 +190,19 @@ where
     /// notified, the node takes no input.
     fn notify(&mut self, message: MessageRef, step: &Step) -> Result<(), String> {
         let Envelope { to, content, .. } = self.step_table.envelope(message.envelope);
-        let taken = match content {
+        let input = match content {
             Content::Message(_) => None,
             Content::View(view) => Some(ObservedInput::View(view)),
             Content::Crashed(other) => self.step_table.notifies_nodes().then_some(ObservedInput::Suspect(*other)),
             Content::Restarted(other) => self.step_table.notifies_nodes().then_some(ObservedInput::Trust(*other)),
         };
-        if let Some(taken) = taken {
-            self.take(to.index(), &taken)?;
+        if let Some(input) = input {
+            self.give_input(to.index(), &input)?;
         }
-        self.compare(*to, step)
+        self.compare_state(*to, step)
     }
 
-    fn find(&self, message: MessageRef) -> Result<(MessageId, NodeId), String> {
+    fn find_message(&self, message: MessageRef) -> Result<(MessageId, NodeId), String> {
         let wanted = self.step_table.envelope(message.envelope);
         self.nodes
             .in_flight()
@@ -209,13 +213,13 @@ where
             .ok_or_else(|| format!("cannot deliver a message of node {}: no such message is in flight", wanted.from))
     }
 
-    fn take(&mut self, node: usize, taken: &ObservedInput<'_, P::Command>) -> Result<(), String> {
+    fn give_input(&mut self, node: usize, input: &ObservedInput<'_, P::Command>) -> Result<(), String> {
         let now = match self.clocks {
-            Clocks::Running => local_time(self.time, self.example.rates.get(node).copied().unwrap_or(0)),
+            Clocks::Running => local_time(self.time, self.example.rates_ppm.get(node).copied().unwrap_or(0)),
             Clocks::Stopped => Time::ZERO,
         };
         let id = NodeId::from_index(node);
-        self.nodes.give_input(self.time, now, id, taken)?;
+        self.nodes.give_input(self.time, now, id, input)?;
         while self.step_table.has_prompt_disks()
             && let Some(count) = self.nodes.saves_after_sync(id)
         {
@@ -224,16 +228,16 @@ where
         Ok(())
     }
 
-    fn happen(&mut self, event: &WorldEvent<'_>) -> Result<(), String> {
+    fn apply_event(&mut self, event: &WorldEvent<'_>) -> Result<(), String> {
         self.nodes.apply_world_event(self.time, event)
     }
 
     /// Fails unless the node has reached the state that the search recorded.
-    fn compare(&self, node: NodeId, step: &Step) -> Result<(), String> {
-        if step.after == NONE {
+    fn compare_state(&self, node: NodeId, step: &Step) -> Result<(), String> {
+        if step.local_after == NONE {
             return Ok(());
         }
-        match (&self.step_table.local(step.after).protocol, self.nodes.node(node)) {
+        match (&self.step_table.local(step.local_after).protocol, self.nodes.node(node)) {
             (Some(expected), Some(found)) if expected != found => {
                 Err(format!("node {node} is in a different state than in the search"))
             }

@@ -2,18 +2,18 @@
 
 use crate::action::MAX_MOVES;
 use crate::clients::{ClientStep, Clients, StepRecord};
-use crate::content::{content, mix};
-use crate::executor::{Executor, Step};
+use crate::content::{content_fingerprint, mix};
+use crate::executor::{Executor, NodeStep};
 use crate::expand::Stepper;
 use crate::findings::Setup;
 use crate::interner::Interner;
-use crate::local::{Armed, Checked, Local, local_time, true_time};
+use crate::local::{ArmedTimer, Checked, Local, local_time, true_time};
 use crate::membership::{Lease, PackedView, view_link};
 use crate::memory_of_past;
 use crate::notices::{CrashNotices, notice_link};
 use crate::tables::{
-    Consequences, Deadline, EnvelopeInfo, EnvelopeTiming, LifecycleNotices, LocalDetail, LocalInfo, MoveDetail,
-    MoveKind, NONE, Outcome, PayloadInfo, StepEvent, Tables,
+    Consequences, EnvelopeInfo, EnvelopeTiming, LifecycleNotices, LocalDetail, LocalInfo, MoveDetail, MoveKind, NONE,
+    Outcome, PayloadInfo, StepEvent, Tables, TimeWindow,
 };
 use quorate_core::{Describe, Incarnation, Input, NodeId, Protocol, Span, Time, View};
 use quorate_journal::disk::Disk;
@@ -29,7 +29,7 @@ pub(crate) struct Envelope<M> {
     pub(crate) to: NodeId,
     pub(crate) content: Content<M>,
     /// When it may and must arrive, if delays are bounded.
-    pub(crate) due: Option<Deadline>,
+    pub(crate) arrival: Option<TimeWindow>,
 }
 
 /// Without bounded delays, the fingerprint depends only on sender, receiver and content.
@@ -38,8 +38,8 @@ impl<M: Hash> Hash for Envelope<M> {
         self.from.hash(state);
         self.to.hash(state);
         self.content.hash(state);
-        if let Some(due) = self.due {
-            due.hash(state);
+        if let Some(arrival) = self.arrival {
+            arrival.hash(state);
         }
     }
 }
@@ -90,14 +90,20 @@ pub(crate) struct StepTable<P: Checked, U: Clients<Command = P::Command, Event =
     overflow: bool,
 }
 
+/// Separates the obligation to deliver a message from the fingerprint of the message itself.
+const DELIVERY_OBLIGATION: u64 = 0x6d65_7373;
+
+/// Returns the fingerprint of the obligation to deliver a message, which a fair run must meet.
 pub(crate) fn delivery_obligation(envelope: &EnvelopeInfo) -> u64 {
-    mix(envelope.fingerprint ^ 0x6d65_7373)
+    mix(envelope.fingerprint ^ DELIVERY_OBLIGATION)
 }
 
 /// While time is not modelled, a lease has no length: it is valid, or it has ended.
 pub(crate) const LEASE_VALID: Time = Time::NEVER;
 const LEASE_ENDED: Time = Time::ZERO;
 
+// Each kind of obligation has its own number, so that their fingerprints differ. The membership
+// service has number 4.
 const COMMAND_OBLIGATION: u8 = 1;
 const TIMER_OBLIGATION: u8 = 2;
 const SYNC_OBLIGATION: u8 = 3;
@@ -123,7 +129,7 @@ where
         }
     }
 
-    pub(crate) fn make(&self, node: NodeId) -> P {
+    pub(crate) fn make_node(&self, node: NodeId) -> P {
         (self.make)(node)
     }
 
@@ -153,20 +159,20 @@ where
     pub(crate) fn start_nodes(
         &mut self,
         tables: &mut Tables,
-        rates: &[i32],
+        rates_ppm: &[i32],
         founding: Option<PackedView>,
     ) -> (Vec<u32>, Vec<u32>) {
         let mut locals = Vec::new();
         let mut in_flight = Vec::new();
-        for (index, rate) in rates.iter().enumerate() {
+        for (index, rate_ppm) in rates_ppm.iter().enumerate() {
             let node = NodeId::from_index(index);
             let local = Local {
                 node,
-                protocol: Some(self.make(node)),
+                protocol: Some(self.make_node(node)),
                 incarnation: Incarnation::FIRST,
                 timers: Vec::new(),
                 disk: Disk::default(),
-                rate: *rate,
+                rate_ppm: *rate_ppm,
                 lease: if founding.is_some() { Lease::Valid } else { Lease::NotRequired },
                 client: self.clients.initial(node),
             };
@@ -183,31 +189,32 @@ where
         (locals, in_flight)
     }
 
+    /// Gives an input to a node that is up, and collects the effects.
     fn step(
         &self,
         mut local: Local<P, U::Client>,
         time: Time,
         input: Option<Input<P>>,
         record: StepRecord,
-    ) -> Step<P, U> {
-        let now = local_time(time, local.rate);
+    ) -> NodeStep<P, U> {
+        let now = local_time(time, local.rate_ppm);
         let events = record.past.iter().copied().map(StepEvent::Past).collect();
         let mut protocol = local.protocol.take();
         let mut executor = Executor {
             clients: &self.clients,
             timed: self.timed,
             now,
-            due: self.delay.map(|span| Deadline { earliest: time + span.earliest, latest: time + span.latest }),
-            step: Step { local, sends: Vec::new(), events, sets: Vec::new(), record },
+            arrival: self.delay.map(|span| TimeWindow { earliest: time + span.earliest, latest: time + span.latest }),
+            step: NodeStep { local, sends: Vec::new(), events, timer_obligations: Vec::new(), record },
             nodes: self.nodes,
         };
         if let (Some(protocol), Some(input)) = (&mut protocol, input) {
-            executor.give(protocol, input);
+            executor.give_input(protocol, input);
             while self.prompt_disks
                 && let Some(count) = executor.step.local.disk.saves_after_sync()
             {
                 executor.step.local.disk.sync(count);
-                executor.give(protocol, Input::Saved(count));
+                executor.give_input(protocol, Input::Saved(count));
             }
         }
         let mut step = executor.step;
@@ -216,9 +223,9 @@ where
         step
     }
 
-    fn make_move(&self, mut local: Local<P, U::Client>, time: Time, own: &MoveOf<P>) -> Step<P, U> {
+    fn make_move(&self, mut local: Local<P, U::Client>, time: Time, node_move: &MoveOf<P>) -> NodeStep<P, U> {
         let mut record = StepRecord::at(time);
-        let input = match own {
+        let input = match node_move {
             Move::Command(command) => {
                 self.clients.observe(&mut local.client, ClientStep::Issued(command), &mut record);
                 Some(Input::Command(command.clone()))
@@ -241,7 +248,7 @@ where
             }
             Move::Restart => {
                 local.incarnation = local.incarnation.next();
-                local.protocol = Some(self.make(local.node));
+                local.protocol = Some(self.make_node(local.node));
                 self.clients.observe(&mut local.client, ClientStep::Restarted, &mut record);
                 Some(Input::Start { durable: local.disk.contents(), incarnation: local.incarnation })
             }
@@ -254,23 +261,23 @@ where
     }
 
     /// Numbers the results of a step, and returns the number of its outcome.
-    fn conclude(&mut self, tables: &mut Tables, before: u32, step: Step<P, U>) -> u32 {
-        let Step { local, sends, events, sets, record } = step;
-        let next = self.number_local(tables, local);
+    fn record_outcome(&mut self, tables: &mut Tables, before: u32, step: NodeStep<P, U>) -> u32 {
+        let NodeStep { local, sends, events, timer_obligations, record } = step;
+        let next_local = self.number_local(tables, local);
         let sends: Box<[u32]> = sends.into_iter().map(|envelope| self.number_envelope(tables, envelope)).collect();
-        let (old, new) = (&tables.local_details[before as usize], &tables.local_details[next as usize]);
+        let (old, new) = (&tables.local_details[before as usize], &tables.local_details[next_local as usize]);
         let visible = (old.facet, old.held_until) != (new.facet, new.held_until) || record.violation.is_some();
         let sent = sends.iter().map(|number| tables.envelopes[*number as usize].fingerprint);
         let delta = sent.fold(new.fingerprint.wrapping_sub(old.fingerprint), u64::wrapping_add);
         let receivers = sends.iter().fold(0, |nodes, number| nodes | 1 << tables.envelopes[*number as usize].to);
         let events = events.into_iter().map(|event| match event {
             // Until here, a message is known by its index among those sent.
-            StepEvent::Sent(place) => StepEvent::Sent(sends[place as usize]),
-            StepEvent::Handed(_) | StepEvent::Past(_) => event,
+            StepEvent::Sent(index) => StepEvent::Sent(sends[index as usize]),
+            StepEvent::ParcelDelivered(_) | StepEvent::Past(_) => event,
         });
         let events = events.collect();
-        let consequences = Consequences { sends, events, sets: sets.into() };
-        tables.add_outcome(Outcome::new(delta, next, receivers, record.violation, visible), consequences)
+        let consequences = Consequences { sends, events, timer_obligations: timer_obligations.into() };
+        tables.add_outcome(Outcome::new(delta, next_local, receivers, record.violation, visible), consequences)
     }
 
     /// Numbers all notices of crashes and restarts, if any are sent.
@@ -278,18 +285,20 @@ where
         if !self.crash_notices.are_sent() {
             return;
         }
-        for of in (0..self.nodes).map(NodeId::from_index) {
+        for subject in (0..self.nodes).map(NodeId::from_index) {
             for to in (0..self.nodes).map(NodeId::from_index) {
-                let mut notice = |content| match of == to {
+                let mut notice = |content| match subject == to {
                     true => NONE,
-                    false => self.number_envelope(tables, Envelope { from: notice_link(of), to, content, due: None }),
+                    false => self
+                        .number_envelope(tables, Envelope { from: notice_link(subject), to, content, arrival: None }),
                 };
-                let (crashed, restarted) = (notice(Content::Crashed(of)), notice(Content::Restarted(of)));
+                let (crashed, restarted) = (notice(Content::Crashed(subject)), notice(Content::Restarted(subject)));
                 tables.notices.push(LifecycleNotices { crashed, restarted });
             }
         }
     }
 
+    /// Returns the number of an envelope, and adds it to the tables if it is new.
     fn number_envelope(&mut self, tables: &mut Tables, envelope: Envelope<P::Message>) -> u32 {
         let (from, to) = (envelope.from.index() as u8, envelope.to.index() as u8);
         let message = match &envelope.content {
@@ -300,50 +309,51 @@ where
         let first_copy = message.filter(|message| !message.is_retransmission());
         let parcel = first_copy.and_then(Describe::payload_id);
         let parcel = parcel.map(|parcel| memory_of_past::pack_parcel(envelope.from, envelope.to, parcel));
-        let due = envelope.due;
-        let undated = due.map(|_| Envelope { due: None, ..envelope.clone() });
+        let arrival = envelope.arrival;
+        let undated = arrival.map(|_| Envelope { arrival: None, ..envelope.clone() });
         let undated = undated.map(|undated| self.number_envelope(tables, undated));
         let (number, fingerprint, new) = self.envelopes.intern(envelope);
         if new {
             tables.envelopes.push(EnvelopeInfo { fingerprint, from, to });
             tables.payloads.push(PayloadInfo { wrapped, parcel });
-            tables.timings.push(EnvelopeTiming { due, undated: undated.unwrap_or(number) });
+            tables.timings.push(EnvelopeTiming { arrival, undated: undated.unwrap_or(number) });
         }
         number
     }
 
+    /// Returns the number of a local state. If it is new, adds it and its moves to the tables.
     fn number_local(&mut self, tables: &mut Tables, local: Local<P, U::Client>) -> u32 {
         let (number, fingerprint, new) = self.locals.intern(local);
         if !new {
             return number;
         }
         let local = self.locals.get(number);
-        let deadline = |armed: &Armed<P::Timer>| Deadline {
-            earliest: true_time(armed.earliest, local.rate),
-            latest: true_time(armed.latest, local.rate),
+        let window = |armed: &ArmedTimer<P::Timer>| TimeWindow {
+            earliest: true_time(armed.earliest, local.rate_ppm),
+            latest: true_time(armed.latest, local.rate_ppm),
         };
-        let deadlines = if self.timed { local.timers.iter().map(deadline).collect() } else { Box::default() };
+        let timer_windows = if self.timed { local.timers.iter().map(window).collect() } else { Box::default() };
         // A node that may not act owes nothing, even if its client does not know that yet.
-        let acts = local.lease.allows_action();
-        let facet = self.clients.facet(&local.client, acts);
-        let held_until = if acts && self.timed { self.clients.held_until(&local.client) } else { None };
-        let held_until = held_until.map_or(Time::ZERO, |until| true_time(until, local.rate));
-        tables.local_details.push(LocalDetail { fingerprint, facet, held_until, deadlines });
+        let may_act = local.lease.allows_action();
+        let facet = self.clients.facet(&local.client, may_act);
+        let held_until = if may_act && self.timed { self.clients.held_until(&local.client) } else { None };
+        let held_until = held_until.map_or(Time::ZERO, |until| true_time(until, local.rate_ppm));
+        tables.local_details.push(LocalDetail { fingerprint, facet, held_until, timer_windows });
         let moves = self.moves_of(local);
-        let crashes = moves.iter().filter(|(own, _)| matches!(own, Move::Crash { .. })).count();
+        let crashes = moves.iter().filter(|(node_move, _)| matches!(node_move, Move::Crash { .. })).count();
         let info = LocalInfo {
             first_move: self.moves.len() as u32,
-            moves: moves.len().min(MAX_MOVES) as u16,
-            crashes: crashes.min(MAX_MOVES) as u16,
-            waits: acts && self.clients.is_waiting(&local.client),
+            move_count: moves.len().min(MAX_MOVES) as u16,
+            crash_moves: crashes.min(MAX_MOVES) as u16,
+            waits: may_act && self.clients.is_waiting(&local.client),
             up: local.protocol.is_some(),
             leased: local.lease == Lease::Valid,
         };
         tables.locals.push(info);
         self.overflow |= moves.len() > MAX_MOVES;
-        for (own, detail) in moves {
-            tables.add_move(own.kind(), detail);
-            self.moves.push(own);
+        for (node_move, detail) in moves {
+            tables.add_move(node_move.kind(), detail);
+            self.moves.push(node_move);
         }
         number
     }
@@ -352,13 +362,13 @@ where
     fn moves_of(&self, local: &Local<P, U::Client>) -> Vec<(MoveOf<P>, MoveDetail)> {
         let node = local.node.index();
         let mut moves = Vec::new();
-        let mut add = |own, obligation, ready| moves.push((own, MoveDetail { obligation, ready }));
+        let mut add = |node_move, obligation, earliest| moves.push((node_move, MoveDetail { obligation, earliest }));
         if local.protocol.is_none() {
             add(Move::Restart, None, Time::ZERO);
             return moves;
         }
         for offer in self.clients.offers(&local.client) {
-            let obligation = offer.obliged.then(|| content(&(node, COMMAND_OBLIGATION)));
+            let obligation = offer.obliged.then(|| content_fingerprint(&(node, COMMAND_OBLIGATION)));
             add(Move::Command(offer.command), obligation, Time::ZERO);
         }
         for armed in &local.timers {
@@ -367,11 +377,11 @@ where
             if self.timed && local.timers.iter().any(|other| other.latest < armed.earliest) {
                 continue;
             }
-            let ready = if self.timed { true_time(armed.earliest, local.rate) } else { Time::ZERO };
-            add(Move::Timer(armed.timer.clone()), Some(timer_obligation(node, armed.fingerprint)), ready);
+            let earliest = if self.timed { true_time(armed.earliest, local.rate_ppm) } else { Time::ZERO };
+            add(Move::Timer(armed.timer.clone()), Some(timer_obligation(node, armed.fingerprint)), earliest);
         }
         if local.disk.pending() > 0 {
-            add(Move::Sync, Some(content(&(node, SYNC_OBLIGATION))), Time::ZERO);
+            add(Move::Sync, Some(content_fingerprint(&(node, SYNC_OBLIGATION))), Time::ZERO);
         }
         match local.lease {
             Lease::Valid => add(Move::Lease { until: LEASE_ENDED }, None, Time::ZERO),
@@ -399,8 +409,9 @@ impl<C, T> Move<C, T> {
     }
 }
 
+/// Returns the fingerprint of the obligation to let a timer fire or to set it again.
 pub(crate) fn timer_obligation(node: usize, fingerprint: u64) -> u64 {
-    content(&(node, TIMER_OBLIGATION, fingerprint))
+    content_fingerprint(&(node, TIMER_OBLIGATION, fingerprint))
 }
 
 impl<P, U> Stepper for StepTable<P, U>
@@ -410,41 +421,41 @@ where
 {
     fn deliver(&mut self, tables: &mut Tables, local: u32, envelope: u32, time: Time) -> u32 {
         let Envelope { from, content, .. } = self.envelopes.get(envelope).clone();
-        let mut node = self.locals.get(local).clone();
+        let mut receiver = self.locals.get(local).clone();
         let mut record = StepRecord::at(time);
         let notifies_nodes = self.notifies_nodes();
         let input = match content {
             Content::Message(message) => Some(Input::Message { from, message }),
             Content::View(view) => {
-                if view.stay(node.node).is_none_or(|stay| stay.incarnation != node.incarnation) {
-                    node.lease = node.lease.lost();
+                if view.stay(receiver.node).is_none_or(|stay| stay.incarnation != receiver.incarnation) {
+                    receiver.lease = receiver.lease.lost();
                 }
                 Some(Input::View(view))
             }
             Content::Crashed(other) => {
-                self.clients.observe(&mut node.client, ClientStep::PeerCrashed(other), &mut record);
+                self.clients.observe(&mut receiver.client, ClientStep::PeerCrashed(other), &mut record);
                 notifies_nodes.then_some(Input::Suspect(other))
             }
             Content::Restarted(other) => {
-                self.clients.observe(&mut node.client, ClientStep::PeerRestarted(other), &mut record);
+                self.clients.observe(&mut receiver.client, ClientStep::PeerRestarted(other), &mut record);
                 notifies_nodes.then_some(Input::Trust(other))
             }
         };
-        let step = self.step(node, time, input, record);
-        self.conclude(tables, local, step)
+        let step = self.step(receiver, time, input, record);
+        self.record_outcome(tables, local, step)
     }
 
     fn view(&mut self, tables: &mut Tables, packed: PackedView) -> u32 {
         let from = view_link(self.nodes, packed.epoch());
         let envelope =
-            |to| Envelope { from, to: NodeId::from_index(to), content: Content::View(packed.unpack()), due: None };
+            |to| Envelope { from, to: NodeId::from_index(to), content: Content::View(packed.unpack()), arrival: None };
         let envelopes = (0..self.nodes).map(|to| self.number_envelope(tables, envelope(to))).collect();
         tables.record_view(packed, envelopes)
     }
 
     fn node_move(&mut self, tables: &mut Tables, local: u32, number: u32, time: Time) -> u32 {
         let step = self.make_move(self.locals.get(local).clone(), time, &self.moves[number as usize]);
-        self.conclude(tables, local, step)
+        self.record_outcome(tables, local, step)
     }
 
     fn has_too_many_moves(&self) -> bool {

@@ -11,7 +11,10 @@
 //!
 //! The fingerprint of a state is the sum of the fingerprints of its words, each computed from its
 //! content and its position. So the search finds the fingerprint of a successor by adding the
-//! difference, without building the state.
+//! difference, without building the state. The constants in fingerprints only keep equal words at
+//! different positions apart.
+//!
+//! Methods with the parameters `out` and `start` change the state in `out[start..]`.
 
 use crate::action::{Action, MAX_NODES};
 use crate::budgets::{Budgets, Cost};
@@ -19,12 +22,12 @@ use crate::clients::{BoundedJudge, Judge};
 use crate::content::mix;
 use crate::membership::Views;
 use crate::notices::CrashNotices;
-use crate::tables::{Deadline, MoveKind, NONE, Outcome, Tables};
+use crate::tables::{MoveKind, NONE, Outcome, Tables, TimeWindow};
 use quorate_core::Time;
 
 /// The numbers of the properties about the past that are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Memory {
+pub(crate) struct PastProperties {
     /// The property that requests are served in happened-before order.
     pub(crate) order: Option<u8>,
     /// The property that fences increase.
@@ -53,8 +56,8 @@ pub(crate) enum Criterion {
 pub(crate) struct System {
     pub(crate) nodes: usize,
     pub(crate) fifo: bool,
-    /// The instant at which time stops, if time is modelled.
-    pub(crate) until: Option<Time>,
+    /// The last instant that the search follows, if time is modelled.
+    pub(crate) time_limit: Option<Time>,
     /// Whether message delays are bounded.
     pub(crate) bounded_delays: bool,
     pub(crate) views: Option<Views>,
@@ -65,7 +68,7 @@ pub(crate) struct System {
     /// The goal that all clients must eventually reach together.
     pub(crate) goal: Option<Judge>,
     /// The properties about the past that are judged, if any.
-    pub(crate) memory: Option<Memory>,
+    pub(crate) past_properties: Option<PastProperties>,
     /// The conditions of the state properties, with the numbers of the properties.
     pub(crate) criteria: Vec<(u8, Criterion)>,
     /// The properties that steps may violate, one bit each; others are ignored.
@@ -73,33 +76,38 @@ pub(crate) struct System {
     pub(crate) tables: Tables,
 }
 
+/// Index of the remaining fault budgets in a group's state.
+pub(crate) const BUDGETS: usize = 0;
+/// Index of the instant's number in a group's state.
+pub(crate) const INSTANT: usize = 1;
 /// Index of the first local state in a group's state.
 pub(crate) const LOCALS: usize = 2;
-/// The bits of a message's word that are its number; the rest are the pending requests that its
-/// sender knew.
-const NUMBER: u32 = 0x00ff_ffff;
+/// Position of the pending requests that a message's sender knew in the message's word, one bit per
+/// node. The bits below are the number of the envelope.
+pub(crate) const KNOWN_REQUESTS_SHIFT: u32 = 24;
+const ENVELOPE_MASK: u32 = (1 << KNOWN_REQUESTS_SHIFT) - 1;
 
-/// The number of the message in a word.
+/// The number of the envelope in a message's word.
 #[inline]
 pub(crate) fn envelope_of(word: u32) -> u32 {
-    word & NUMBER
+    word & ENVELOPE_MASK
 }
 
-fn tag_of(word: u32) -> u32 {
-    word >> 24
+fn known_requests_of(word: u32) -> u32 {
+    word >> KNOWN_REQUESTS_SHIFT
 }
 
 impl System {
     /// The index of the first message in flight.
     #[inline]
-    pub(crate) fn body(&self, state: &[u32]) -> usize {
-        self.memory_at() + self.memory_len(state)
+    pub(crate) fn in_flight_start(&self, state: &[u32]) -> usize {
+        self.memory_offset() + self.memory_len(state)
     }
 
     /// Whether a successor's fingerprint is the old one plus the outcome's delta.
     #[inline]
     pub(crate) fn is_additive(&self) -> bool {
-        !self.fifo && self.memory.is_none()
+        !self.fifo && self.past_properties.is_none()
     }
 
     #[inline]
@@ -116,24 +124,24 @@ impl System {
     #[inline]
     pub(crate) fn word_fingerprint(&self, word: u32) -> u64 {
         let fingerprint = self.tables.envelopes[envelope_of(word) as usize].fingerprint;
-        match tag_of(word) {
+        match known_requests_of(word) {
             0 => fingerprint,
-            tag => mix(fingerprint ^ u64::from(tag)),
+            known_requests => mix(fingerprint ^ u64::from(known_requests)),
         }
     }
 
     pub(crate) fn fingerprint(&self, state: &[u32]) -> u64 {
-        let body = self.body(state);
-        let mut sum = Self::budgets_fingerprint(state[0]).wrapping_add(self.time_fingerprint(state[1]));
+        let in_flight_start = self.in_flight_start(state);
+        let mut sum = Self::budgets_fingerprint(state[BUDGETS]).wrapping_add(self.time_fingerprint(state[INSTANT]));
         for local in &state[LOCALS..LOCALS + self.nodes] {
             sum = sum.wrapping_add(self.tables.local_details[*local as usize].fingerprint);
         }
-        for (place, word) in state[LOCALS + self.nodes..body].iter().enumerate() {
-            sum = sum.wrapping_add(mix(u64::from(*word) | (place as u64 + 1) << 48));
+        for (offset, word) in state[LOCALS + self.nodes..in_flight_start].iter().enumerate() {
+            sum = sum.wrapping_add(mix(u64::from(*word) | (offset as u64 + 1) << 48));
         }
         let mut link = None;
         let mut position = 0;
-        for word in &state[body..] {
+        for word in &state[in_flight_start..] {
             let fingerprint = self.word_fingerprint(*word);
             if self.fifo {
                 position = if link == Some(self.link(*word)) { position + 1 } else { 0 };
@@ -146,10 +154,21 @@ impl System {
         sum
     }
 
+    /// The sender and the receiver of a message.
     #[inline]
     pub(crate) fn link(&self, word: u32) -> (u8, u8) {
         let envelope = &self.tables.envelopes[envelope_of(word) as usize];
         (envelope.from, envelope.to)
+    }
+
+    #[inline]
+    pub(crate) fn sender(&self, word: u32) -> usize {
+        usize::from(self.link(word).0)
+    }
+
+    #[inline]
+    pub(crate) fn receiver(&self, word: u32) -> usize {
+        usize::from(self.link(word).1)
     }
 
     /// The numbers of the state properties that a state violates.
@@ -190,7 +209,7 @@ impl System {
     }
 
     fn holders(&self, state: &[u32]) -> usize {
-        let now = self.tables.instants[state[1] as usize];
+        let now = self.tables.instants[state[INSTANT] as usize];
         state[LOCALS..LOCALS + self.nodes].iter().filter(|local| self.held_until(**local) > now).count()
     }
 
@@ -217,51 +236,51 @@ impl System {
     /// past that this violates, one bit each.
     pub(crate) fn apply_action(&self, state: &[u32], action: Action, outcome: u32, out: &mut Vec<u32>) -> u32 {
         let start = out.len();
-        let body = self.body(state);
-        if let Action::Deliver(place) | Action::Lose(place) = action {
-            out.extend_from_slice(&state[..body + place]);
-            out.extend_from_slice(&state[body + place + 1..]);
+        let in_flight_start = self.in_flight_start(state);
+        if let Action::Deliver(position) | Action::Lose(position) = action {
+            out.extend_from_slice(&state[..in_flight_start + position]);
+            out.extend_from_slice(&state[in_flight_start + position + 1..]);
         } else {
             out.extend_from_slice(state);
         }
         match action {
-            Action::Deliver(place) => {
-                let word = state[body + place];
-                let node = usize::from(self.link(word).1);
-                if outcome == NONE { 0 } else { self.apply(node, tag_of(word), outcome, out, start) }
+            Action::Deliver(position) => {
+                let word = state[in_flight_start + position];
+                let node = self.receiver(word);
+                if outcome == NONE { 0 } else { self.apply_outcome(node, known_requests_of(word), outcome, out, start) }
             }
             Action::Move { node, index } => {
                 let local = state[LOCALS + node];
                 let number = self.tables.locals[local as usize].first_move as usize + index;
                 let kind = self.tables.moves[number].kind;
                 if let Some(cost) = self.cost(kind, node, state) {
-                    spend(cost, &mut out[start]);
+                    spend(cost, &mut out[start + BUDGETS]);
                 }
-                let broken = self.apply(node, 0, outcome, out, start);
+                let broken = self.apply_outcome(node, 0, outcome, out, start);
                 self.send_notices(kind, node, out, start);
                 broken
             }
-            Action::Lose(place) => {
-                if !self.is_cut_short(state[body + place], state) {
-                    let budgets = Budgets::unpack(state[0]);
-                    out[start] = Budgets { losses: budgets.losses.saturating_sub(1), ..budgets }.pack();
+            Action::Lose(position) => {
+                if !self.is_interrupted_send(state[in_flight_start + position], state) {
+                    let budgets = Budgets::unpack(state[BUDGETS]);
+                    out[start + BUDGETS] = Budgets { losses: budgets.losses.saturating_sub(1), ..budgets }.pack();
                 }
                 0
             }
-            Action::Duplicate(place) => {
-                let word = out[start + body + place];
-                out.insert(start + body + place, word);
-                let budgets = Budgets::unpack(state[0]);
-                out[start] = Budgets { duplicates: budgets.duplicates.saturating_sub(1), ..budgets }.pack();
+            Action::Duplicate(position) => {
+                let word = out[start + in_flight_start + position];
+                out.insert(start + in_flight_start + position, word);
+                let budgets = Budgets::unpack(state[BUDGETS]);
+                out[start + BUDGETS] = Budgets { duplicates: budgets.duplicates.saturating_sub(1), ..budgets }.pack();
                 0
             }
             Action::Advance => {
-                out[start + 1] = outcome;
+                out[start + INSTANT] = outcome;
                 0
             }
             Action::Remove(node) => {
                 if let Some((removal, _)) = self.removal(node, state) {
-                    spend(removal.cost(), &mut out[start]);
+                    spend(removal.cost(), &mut out[start + BUDGETS]);
                 }
                 self.announce(outcome, out, start);
                 0
@@ -271,15 +290,14 @@ impl System {
 
     /// Whether a message may be lost because its sender crashed while sending it.
     #[inline]
-    pub(crate) fn is_cut_short(&self, word: u32, state: &[u32]) -> bool {
-        self.crash_interrupts_sends && !self.is_notice(word) && !self.is_up(usize::from(self.link(word).0), state)
+    pub(crate) fn is_interrupted_send(&self, word: u32, state: &[u32]) -> bool {
+        self.crash_interrupts_sends && !self.is_notice(word) && !self.is_up(self.sender(word), state)
     }
 
     /// Whether any message to a node that is up may still be lost that way.
-    pub(crate) fn may_cut_short(&self, state: &[u32]) -> bool {
-        let is_open =
-            |word: &u32| self.is_cut_short(*word, state) && self.is_up(usize::from(self.link(*word).1), state);
-        self.crash_interrupts_sends && state[self.body(state)..].iter().any(is_open)
+    pub(crate) fn has_interrupted_send(&self, state: &[u32]) -> bool {
+        let is_open = |word: &u32| self.is_interrupted_send(*word, state) && self.is_up(self.receiver(*word), state);
+        self.crash_interrupts_sends && state[self.in_flight_start(state)..].iter().any(is_open)
     }
 
     #[inline]
@@ -289,27 +307,27 @@ impl System {
 
     #[inline]
     pub(crate) fn is_ready(&self, number: u32, instant: u32) -> bool {
-        self.until.is_none()
-            || self.tables.move_details[number as usize].ready <= self.tables.instants[instant as usize]
+        self.time_limit.is_none()
+            || self.tables.move_details[number as usize].earliest <= self.tables.instants[instant as usize]
     }
 
     /// When a message may and must arrive, if delays are bounded.
     #[inline]
-    pub(crate) fn due(&self, word: u32) -> Option<Deadline> {
-        if self.bounded_delays { self.tables.timings[envelope_of(word) as usize].due } else { None }
+    pub(crate) fn arrival(&self, word: u32) -> Option<TimeWindow> {
+        if self.bounded_delays { self.tables.timings[envelope_of(word) as usize].arrival } else { None }
     }
 
     /// Whether a message may arrive at this instant. On a FIFO link this can be asked of the first
     /// message alone, since all have the same minimum delay.
     #[inline]
     pub(crate) fn may_arrive(&self, word: u32, instant: u32) -> bool {
-        self.due(word).is_none_or(|due| due.earliest <= self.tables.instants[instant as usize])
+        self.arrival(word).is_none_or(|window| window.earliest <= self.tables.instants[instant as usize])
     }
 
     /// Whether a move is a timer that fires while messages are in flight.
     #[inline]
-    pub(crate) fn is_early(&self, kind: MoveKind, state: &[u32]) -> bool {
-        kind == MoveKind::Timer && self.until.is_none() && state.len() > self.body(state)
+    pub(crate) fn is_early_timer(&self, kind: MoveKind, state: &[u32]) -> bool {
+        kind == MoveKind::Timer && self.time_limit.is_none() && state.len() > self.in_flight_start(state)
     }
 
     /// The budget that a node's move draws on; `None` if the move is impossible in this state.
@@ -317,25 +335,27 @@ impl System {
         let is_leased = || self.tables.locals[state[LOCALS + node] as usize].leased;
         Some(match kind {
             MoveKind::Command | MoveKind::Sync => Cost::Free,
-            MoveKind::Timer if self.is_early(kind, state) => Cost::EarlyTimer,
+            MoveKind::Timer if self.is_early_timer(kind, state) => Cost::EarlyTimer,
             MoveKind::Timer => Cost::Free,
             // The group removes a member whose lease has ended in any case, so its crash costs no
             // view change.
             MoveKind::Crash if self.is_member(node, state) && is_leased() => Cost::MemberCrash,
             MoveKind::Crash => Cost::Crash,
             MoveKind::Restart => Cost::Restart,
-            MoveKind::LeaseEnds if self.is_member(node, state) => Cost::Change,
+            MoveKind::LeaseEnds if self.is_member(node, state) => Cost::ViewChange,
             MoveKind::LeaseRenewed if self.is_member(node, state) => Cost::Free,
             MoveKind::LeaseEnds | MoveKind::LeaseRenewed => return None,
         })
     }
 
-    fn apply(&self, node: usize, tag: u32, outcome: u32, out: &mut Vec<u32>, start: usize) -> u32 {
-        let Outcome { next, .. } = self.tables.outcomes[outcome as usize];
+    /// Applies the outcome of an input that carried knowledge of the requests `known_requests`.
+    /// Returns the properties about the past that this violates, one bit each.
+    fn apply_outcome(&self, node: usize, known_requests: u32, outcome: u32, out: &mut Vec<u32>, start: usize) -> u32 {
+        let Outcome { next_local, .. } = self.tables.outcomes[outcome as usize];
         let consequences = &self.tables.consequences[outcome as usize];
-        out[start + LOCALS + node] = next;
-        if let Some(memory) = self.memory {
-            return self.remember(memory, node, tag, &consequences.events, out, start);
+        out[start + LOCALS + node] = next_local;
+        if let Some(judged) = self.past_properties {
+            return self.remember(judged, node, known_requests, &consequences.events, out, start);
         }
         for envelope in &*consequences.sends {
             self.send(*envelope, out, start);
@@ -343,21 +363,22 @@ impl System {
         0
     }
 
-    /// Adds a message to the initial state.
+    /// Adds a message to an initial state.
     pub(crate) fn add_in_flight(&self, envelope: u32, state: &mut Vec<u32>) {
         self.send(envelope, state, 0);
     }
 
+    /// Adds a message to the messages in flight, at its position in their order.
     pub(crate) fn send(&self, word: u32, out: &mut Vec<u32>, start: usize) {
-        let body = start + self.body(&out[start..]);
-        let in_flight = &out[body..];
-        let place = if self.fifo {
+        let in_flight_start = start + self.in_flight_start(&out[start..]);
+        let in_flight = &out[in_flight_start..];
+        let position = if self.fifo {
             let link = self.link(word);
             in_flight.partition_point(|other| self.link(*other) <= link)
         } else {
             in_flight.partition_point(|other| *other < word)
         };
-        out.insert(body + place, word);
+        out.insert(in_flight_start + position, word);
     }
 }
 

@@ -30,8 +30,8 @@ fn entry(fingerprint: u64, number: u32) -> [u32; 3] {
 
 impl Table {
     pub(crate) fn new() -> Self {
-        const FIRST: usize = 192;
-        Self { entries: vec![[0; 3]; FIRST + MARGIN], homes: FIRST, len: 0 }
+        const INITIAL_HOMES: usize = 192;
+        Self { entries: vec![[0; 3]; INITIAL_HOMES + MARGIN], homes: INITIAL_HOMES, len: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -44,14 +44,15 @@ impl Table {
     }
 
     /// Reads the slot of a fingerprint, so that it is in the cache for the look-up that follows.
+    /// The caller must use the result, or the compiler removes the read.
     #[inline]
-    pub(crate) fn touch(&self, fingerprint: u64) -> u32 {
+    pub(crate) fn prefetch(&self, fingerprint: u64) -> u32 {
         self.entries[self.home(fingerprint)][0]
     }
 
     /// Returns the slot of a fingerprint and its number, or the slot where it belongs.
     #[inline]
-    fn place(&self, fingerprint: u64) -> (usize, Option<u32>) {
+    fn find_slot(&self, fingerprint: u64) -> (usize, Option<u32>) {
         let start = self.home(fingerprint);
         for (distance, entry) in self.entries[start..].iter().enumerate() {
             let found = fingerprint_of(*entry);
@@ -66,36 +67,39 @@ impl Table {
     }
 
     pub(crate) fn find(&self, fingerprint: u64) -> Option<u32> {
-        self.place(fingerprint.max(FREE + 1)).1
+        self.find_slot(fingerprint.max(FREE + 1)).1
     }
 
     /// Adds a fingerprint and returns `None`; if it is present, returns its number instead.
     #[inline]
     pub(crate) fn add(&mut self, fingerprint: u64, number: u32) -> Option<u32> {
         let fingerprint = fingerprint.max(FREE + 1);
-        let (mut place, found) = self.place(fingerprint);
+        let (mut index, found) = self.find_slot(fingerprint);
         if found.is_some() {
             return found;
         }
-        let mut aside = entry(fingerprint, number);
-        while let Some(here) = self.entries.get_mut(place) {
-            aside = std::mem::replace(here, aside);
-            if fingerprint_of(aside) == FREE {
+        let mut displaced = entry(fingerprint, number);
+        while let Some(slot) = self.entries.get_mut(index) {
+            displaced = std::mem::replace(slot, displaced);
+            if fingerprint_of(displaced) == FREE {
                 break;
             }
-            place += 1;
+            index += 1;
         }
         self.len += 1;
-        if fingerprint_of(aside) != FREE {
-            self.grow(Some(aside));
-        } else if self.len * 20 > self.homes * 17 {
+        // More than 85 per cent.
+        let is_too_full = self.len * 20 > self.homes * 17;
+        if fingerprint_of(displaced) != FREE {
+            self.grow(Some(displaced));
+        } else if is_too_full {
             self.grow(None);
         }
         None
     }
 
-    /// Enlarges the table. `last` is an entry that found no slot.
-    fn grow(&mut self, last: Option<[u32; 3]>) {
+    /// Enlarges the table by 35 per cent, or more if entries still find no slot. `displaced` is an
+    /// entry that found no slot before.
+    fn grow(&mut self, displaced: Option<[u32; 3]>) {
         let mut homes = self.homes;
         let entries = std::mem::take(&mut self.entries);
         'larger: loop {
@@ -104,18 +108,18 @@ impl Table {
             self.entries = vec![[0; 3]; homes + MARGIN];
             let mut next = 0;
             let occupied = entries.iter().filter(|entry| fingerprint_of(**entry) != FREE);
-            for entry in occupied.chain(&last) {
-                let place = self.home(fingerprint_of(*entry)).max(next);
-                let Some(free) = self.entries.get_mut(place) else { continue 'larger };
+            for entry in occupied.chain(&displaced) {
+                let index = self.home(fingerprint_of(*entry)).max(next);
+                let Some(free) = self.entries.get_mut(index) else { continue 'larger };
                 *free = *entry;
-                next = place + 1;
+                next = index + 1;
             }
             return;
         }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.entries.len() as u64 * 12
+        self.entries.len() as u64 * size_of::<[u32; 3]>() as u64
     }
 }
 
@@ -126,7 +130,7 @@ mod tests {
     use std::collections::HashMap;
 
     #[test]
-    fn it_finds_every_stored_fingerprint() {
+    fn a_table_finds_every_stored_fingerprint() {
         let mut table = Table::new();
         for number in 0..50_000_u32 {
             assert_eq!(table.add(mix(u64::from(number)), number), None);
@@ -142,14 +146,14 @@ mod tests {
     /// Fingerprints that cluster at the ends, or all at one spot, are stored too.
     #[test]
     fn skewed_fingerprints_are_stored_too() {
-        let spots = [0, 1, u64::MAX, u64::MAX / 2, 1 << 63];
-        for spot in spots {
+        let bases = [0, 1, u64::MAX, u64::MAX / 2, 1 << 63];
+        for base in bases {
             let mut table = Table::new();
             let mut known = HashMap::new();
             for number in 0..3_000_u32 {
-                let far = u64::from(number.wrapping_mul(2_654_435_761) % 5_000);
-                let fingerprint = spot.wrapping_add(far).max(1);
-                assert_eq!(table.add(fingerprint, number), known.get(&fingerprint).copied(), "{spot} {number}");
+                let offset = u64::from(number.wrapping_mul(2_654_435_761) % 5_000);
+                let fingerprint = base.wrapping_add(offset).max(1);
+                assert_eq!(table.add(fingerprint, number), known.get(&fingerprint).copied(), "{base} {number}");
                 known.entry(fingerprint).or_insert(number);
             }
             assert!(known.iter().all(|(fingerprint, number)| table.find(*fingerprint) == Some(*number)));

@@ -24,9 +24,10 @@ const MAX_INSTANTS: usize = 1 << 15;
 pub(crate) struct LocalInfo {
     /// The first of its moves; they are consecutive.
     pub(crate) first_move: u32,
-    pub(crate) moves: u16,
+    pub(crate) move_count: u16,
     /// How many of the moves, counted from the last, are crashes.
-    pub(crate) crashes: u16,
+    pub(crate) crash_moves: u16,
+    /// Whether the client waits for something that must eventually happen.
     pub(crate) waits: bool,
     pub(crate) up: bool,
     /// Whether the node has a lease that has not ended.
@@ -41,12 +42,12 @@ pub(crate) struct LocalDetail {
     /// The true instant until which the client holds something exclusive; zero if it holds nothing.
     pub(crate) held_until: Time,
     /// When its timers may fire, in true time, where time is modelled.
-    pub(crate) deadlines: Box<[Deadline]>,
+    pub(crate) timer_windows: Box<[TimeWindow]>,
 }
 
 /// The earliest and latest true time at which a timer may fire or a message may arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Deadline {
+pub(crate) struct TimeWindow {
     pub(crate) earliest: Time,
     pub(crate) latest: Time,
 }
@@ -66,7 +67,7 @@ pub(crate) struct MoveDetail {
     /// The obligation that the move meets; `None` if a fair run may omit it forever.
     pub(crate) obligation: Option<u64>,
     /// The earliest true time of the move.
-    pub(crate) ready: Time,
+    pub(crate) earliest: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ pub(crate) struct EnvelopeInfo {
 #[derive(Clone, Copy)]
 pub(crate) struct EnvelopeTiming {
     /// When it may and must arrive, if delays are bounded.
-    pub(crate) due: Option<Deadline>,
+    pub(crate) arrival: Option<TimeWindow>,
     /// The number shared by all messages with the same sender, receiver and content, whenever they
     /// were sent.
     pub(crate) undated: u32,
@@ -112,7 +113,8 @@ pub(crate) struct PayloadInfo {
 pub(crate) struct Outcome {
     /// The change of the group's fingerprint, without the part that the input itself removes.
     pub(crate) delta: u64,
-    pub(crate) next: u32,
+    /// The number of the local state that it leads to.
+    pub(crate) next_local: u32,
     /// The nodes that it sends messages to, one bit each.
     pub(crate) receivers: u16,
     /// The number of the property that the step itself violates, or `UNBROKEN`.
@@ -124,8 +126,8 @@ pub(crate) struct Outcome {
 const UNBROKEN: u8 = u8::MAX;
 
 impl Outcome {
-    pub(crate) fn new(delta: u64, next: u32, receivers: u16, violation: Option<u8>, visible: bool) -> Self {
-        Self { delta, next, receivers, broken: violation.unwrap_or(UNBROKEN), visible }
+    pub(crate) fn new(delta: u64, next_local: u32, receivers: u16, violation: Option<u8>, visible: bool) -> Self {
+        Self { delta, next_local, receivers, broken: violation.unwrap_or(UNBROKEN), visible }
     }
 
     #[inline]
@@ -136,11 +138,12 @@ impl Outcome {
 
 /// The outcome of an input in a local state: the part that only new states read.
 pub(crate) struct Consequences {
+    /// The numbers of the envelopes that the node sends.
     pub(crate) sends: Box<[u32]>,
     /// All events that properties about the past use, sends included, in order.
     pub(crate) events: Box<[StepEvent]>,
     /// The obligations of the timers that the step sets.
-    pub(crate) sets: Box<[u64]>,
+    pub(crate) timer_obligations: Box<[u64]>,
 }
 
 /// One event of a step, as properties about the past see it.
@@ -149,7 +152,7 @@ pub(crate) enum StepEvent {
     /// The node sent this message.
     Sent(u32),
     /// A link delivered this parcel to the algorithm.
-    Handed(u32),
+    ParcelDelivered(u32),
     /// The client reported something that these properties remember.
     Past(PastEvent),
 }
@@ -190,6 +193,7 @@ pub(crate) struct Tables {
     pub(crate) timings: Vec<EnvelopeTiming>,
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) consequences: Vec<Consequences>,
+    /// True times; a state refers to one by its index.
     pub(crate) instants: Vec<Time>,
     /// Decided views, each with the envelopes that announce it to the nodes.
     pub(crate) views: Vec<(PackedView, Box<[u32]>)>,
@@ -197,7 +201,9 @@ pub(crate) struct Tables {
     /// nodes, plus receiver.
     pub(crate) notices: Vec<LifecycleNotices>,
     numbers_of_instants: HashMap<Time, u32>,
+    /// Numbers of outcomes by local state, envelope and instant.
     deliveries: WordMap,
+    /// Numbers of outcomes by move and instant, for instants after time zero.
     timed_moves: WordMap,
 }
 
@@ -294,17 +300,18 @@ impl Tables {
 
     /// Estimated memory use in bytes, including the values as far as they are visible from here.
     pub(crate) fn bytes(&self) -> u64 {
-        const LOCAL: u64 = 400;
-        const ENVELOPE: u64 = 200;
-        const OUTCOME: u64 = 120;
-        self.locals.len() as u64 * LOCAL
-            + self.envelopes.len() as u64 * ENVELOPE
-            + self.outcomes.len() as u64 * OUTCOME
+        const LOCAL_BYTES: u64 = 400;
+        const ENVELOPE_BYTES: u64 = 200;
+        const OUTCOME_BYTES: u64 = 120;
+        self.locals.len() as u64 * LOCAL_BYTES
+            + self.envelopes.len() as u64 * ENVELOPE_BYTES
+            + self.outcomes.len() as u64 * OUTCOME_BYTES
             + self.deliveries.bytes()
             + self.timed_moves.bytes()
     }
 }
 
+/// Packs 24 bits of the local state, 24 of the envelope and 16 of the instant into one word.
 #[inline]
 fn delivery_key(local: u32, envelope: u32, instant: u32) -> u64 {
     u64::from(local) << 40 | u64::from(envelope) << 16 | u64::from(instant)

@@ -9,7 +9,7 @@ use crate::table::Table;
 /// Number of shards, whatever the number of threads.
 pub(crate) const SHARDS: usize = 16;
 
-/// A state, identified by its shard and its index in that shard.
+/// A state, identified by its shard and its index in that shard (its ordinal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct StateId(pub(crate) u32);
 
@@ -43,6 +43,7 @@ pub(crate) struct Shard {
     batches: Vec<u32>,
 }
 
+/// Whether a state was new, and its ordinal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
     New(u32),
@@ -59,9 +60,10 @@ impl Shard {
     }
 
     /// Reads the slot of a fingerprint, so that it is in the cache for the look-up that follows.
+    /// The caller must use the result, or the compiler removes the read.
     #[inline]
-    pub(crate) fn touch(&self, fingerprint: u64) -> u32 {
-        self.table.touch(fingerprint)
+    pub(crate) fn prefetch(&self, fingerprint: u64) -> u32 {
+        self.table.prefetch(fingerprint)
     }
 
     pub(crate) fn find(&self, fingerprint: u64) -> Option<u32> {
@@ -139,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_holds_its_shard_and_place() {
+    fn an_id_holds_its_shard_and_ordinal() {
         let id = StateId::new(SHARDS - 1, 77);
         assert_eq!((id.shard(), id.ordinal()), (SHARDS - 1, 77));
     }

@@ -4,7 +4,7 @@
 use crate::action::Action;
 use crate::breadth::{End, OnProgress, Progress, SearchOptions};
 use crate::content::mix;
-use crate::expand::{Learning, Successors, expand};
+use crate::expand::{ComputingLookup, Successors, expand};
 use crate::memory;
 use crate::worker_group::{MakeWorkerGroup, Trace, WorkerGroup};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -39,7 +39,8 @@ struct Shared {
     deepest: AtomicU64,
     stop: AtomicBool,
     /// Walks with a higher number are not needed any more.
-    last: AtomicU64,
+    highest_needed: AtomicU64,
+    /// For each property the length of the path, the number of the walk, and the path.
     violations: Mutex<Vec<Option<(usize, u64, Trace)>>>,
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn walk(
         steps: AtomicU64::new(0),
         deepest: AtomicU64::new(0),
         stop: AtomicBool::new(false),
-        last: AtomicU64::new(u64::MAX),
+        highest_needed: AtomicU64::new(u64::MAX),
         violations: Mutex::new(vec![None; properties]),
     };
     let running = AtomicUsize::new(options.threads);
@@ -79,7 +80,7 @@ pub(crate) fn walk(
         while running.load(Ordering::SeqCst) > 0 {
             thread::park_timeout(Duration::from_millis(20));
             let progress = measure(&shared);
-            over_limit |= progress.memory > options.memory;
+            over_limit |= progress.memory > options.memory_limit;
             if !on_progress(progress) || over_limit {
                 shared.stop.store(true, Ordering::SeqCst);
             }
@@ -88,7 +89,7 @@ pub(crate) fn walk(
     let progress = measure(&shared);
     let violations = shared.violations.into_inner().unwrap_or_else(PoisonError::into_inner);
     let is_violated = violations.iter().any(Option::is_some);
-    let end = match (over_limit, options.first && is_violated) {
+    let end = match (over_limit, options.stop_at_first && is_violated) {
         (true, _) => End::Memory,
         (false, true) => End::FirstViolation,
         (false, false) => End::Stopped,
@@ -115,8 +116,8 @@ impl Walker<'_> {
     fn work(&mut self) {
         loop {
             let number = self.shared.next.fetch_add(1, Ordering::SeqCst);
-            let last = self.shared.last.load(Ordering::SeqCst);
-            if number >= self.shared.walks.count || number > last || self.shared.stop.load(Ordering::SeqCst) {
+            let highest_needed = self.shared.highest_needed.load(Ordering::SeqCst);
+            if number >= self.shared.walks.count || number > highest_needed || self.shared.stop.load(Ordering::SeqCst) {
                 return;
             }
             self.walk(number);
@@ -129,22 +130,22 @@ impl Walker<'_> {
     }
 
     fn walk(&mut self, number: u64) {
-        let mut chance = mix(self.shared.walks.seed ^ mix(number));
-        let mut draw = |among: usize| {
-            chance = mix(chance.wrapping_add(0x9e37_79b9_7f4a_7c15));
-            ((u128::from(chance) * among as u128) >> 64) as usize
+        let mut random = mix(self.shared.walks.seed ^ mix(number));
+        let mut draw_index = |count: usize| {
+            random = mix(random.wrapping_add(0x9e37_79b9_7f4a_7c15));
+            ((u128::from(random) * count as u128) >> 64) as usize
         };
-        let mut state = self.worker_group.initial[draw(self.worker_group.initial.len())].clone();
+        let mut state = self.worker_group.initial[draw_index(self.worker_group.initial.len())].clone();
         let mut path = vec![self.worker_group.system.fingerprint(&state)];
         for step in 0..self.shared.walks.steps {
             if step.is_multiple_of(4_096) && self.shared.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let at = path.last().copied().unwrap_or_default();
+            let fingerprint = path.last().copied().unwrap_or_default();
             let WorkerGroup { system, stepper, .. } = &mut self.worker_group;
-            let lookup = &mut Learning { system, stepper: &mut **stepper };
+            let lookup = &mut ComputingLookup { system, stepper: &mut **stepper };
             // Computing missing outcomes never fails.
-            let _ = expand(lookup, &state, at, 0, &mut self.found);
+            let _ = expand(lookup, &state, fingerprint, 0, &mut self.found);
             for property in self.shared.options.terminal.broken(self.found.summary) {
                 self.record_violation(property, number, &path);
             }
@@ -153,7 +154,7 @@ impl Walker<'_> {
             if self.found.candidates.is_empty() {
                 break;
             }
-            let candidate = self.found.candidates[draw(self.found.candidates.len())];
+            let candidate = self.found.candidates[draw_index(self.found.candidates.len())];
             path.push(candidate.fingerprint);
             for (property, action) in std::mem::take(&mut self.found.violations) {
                 if action == candidate.action {
@@ -178,16 +179,18 @@ impl Walker<'_> {
     fn record_violation(&self, property: u8, walk: u64, path: &[u64]) {
         let mut violations = self.shared.violations.lock().unwrap_or_else(PoisonError::into_inner);
         let known = &mut violations[usize::from(property)];
-        let first = self.shared.options.first;
-        // With `first`, the violation of the walk with the lowest number wins, whichever thread
-        // took that walk.
-        let rank = |length: usize, walk: u64| if first { (walk, length) } else { (length as u64, walk as usize) };
-        let better = known.as_ref().is_none_or(|(length, number, _)| rank(path.len(), walk) < rank(*length, *number));
-        if better {
+        let stop_at_first = self.shared.options.stop_at_first;
+        // With `stop_at_first`, the violation of the walk with the lowest number wins, whichever
+        // thread took that walk.
+        let rank =
+            |length: usize, walk: u64| if stop_at_first { (walk, length) } else { (length as u64, walk as usize) };
+        let is_better =
+            known.as_ref().is_none_or(|(length, number, _)| rank(path.len(), walk) < rank(*length, *number));
+        if is_better {
             *known = Some((path.len(), walk, Trace { fingerprints: path.to_vec() }));
         }
-        if first {
-            self.shared.last.fetch_min(walk, Ordering::SeqCst);
+        if stop_at_first {
+            self.shared.highest_needed.fetch_min(walk, Ordering::SeqCst);
         }
     }
 }

@@ -8,8 +8,8 @@ mod check;
 mod compare;
 mod detector;
 mod draw;
-mod effects;
 mod form;
+mod ignored_options;
 mod live;
 mod local;
 mod node;
@@ -27,11 +27,11 @@ pub(crate) use check::CheckArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use detector::DetectorSimArgs;
 pub(crate) use draw::{DrawArgs, GalleryArgs, PictureArgs, ThemeArg};
-pub(crate) use effects::{no_effect, refuse_ignored};
 pub(crate) use form::FormArgs;
+pub(crate) use ignored_options::{no_effect, reject_ignored_options};
 pub(crate) use live::LiveArgs;
-pub(crate) use local::{LocalCheck, LocalCheckArgs, LocalSim, LocalSimArgs, RaceArgs};
-pub(crate) use node::{LogLevel, NodeArgs, Peers, addresses};
+pub(crate) use local::{CheckDemonstration, LocalCheckArgs, LocalSimArgs, RaceArgs, SimDemonstration};
+pub(crate) use node::{LogLevel, NodeArgs, Peers, parse_addresses};
 pub(crate) use quorate_lab::options::parse_whole;
 pub(crate) use record::RecordArgs;
 pub(crate) use run::RunArgs;
@@ -110,7 +110,7 @@ pub(crate) enum Verb {
 #[derive(Args, Default)]
 #[command(after_help = "Example:\n  quorate demo --seed 7")]
 pub(crate) struct DemoArgs {
-    /// Random seed. The same seed repeats the same run. Defaults to 1.
+    /// Random seed. The same seed repeats the same run. Default: 1.
     #[arg(long, value_parser = parse_whole::<u64>)]
     pub(crate) seed: Option<u64>,
     /// Print everything at once instead of line by line.
@@ -177,7 +177,7 @@ pub(crate) struct ExplainArgs {
 )]
 pub(crate) struct SimArgs {
     #[command(subcommand)]
-    pub(crate) local: Option<LocalSim>,
+    pub(crate) demonstration: Option<SimDemonstration>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Write the run's journal to this file.
@@ -219,7 +219,7 @@ pub(crate) struct SweepArgs {
     /// Number of seeds to run, starting with --seed.
     #[arg(long, default_value_t = 1_000, value_parser = parse_whole::<u64>)]
     pub(crate) seeds: u64,
-    /// Number of threads. Defaults to the number of cores.
+    /// Number of threads. Default: the number of cores.
     #[arg(long, value_parser = parse_whole::<usize>)]
     pub(crate) threads: Option<usize>,
     /// Continue after a failure, and count all failures.
@@ -307,21 +307,21 @@ pub(crate) struct TraceArgs {
 pub(crate) struct BenchArgs {
     /// Part of Quorate to measure.
     pub(crate) subject: BenchSubject,
-    /// Number of times each contender is measured. Its best result counts.
+    /// Number of times each contender is measured. The best result of each is printed.
     #[arg(long, alias = "turns", default_value_t = 5, value_parser = parse_whole::<u64>)]
     pub(crate) runs: u64,
-    /// Number of events that each loop handles. Only for 'bench sim'; defaults to 20000000.
+    /// Number of events that each loop handles. Only for 'bench sim'. Default: 20000000.
     #[arg(long, value_parser = parse_whole::<u64>)]
     pub(crate) events: Option<u64>,
     /// Numbers of waiters in the final graphs; one graph of each shape for each number. Only for
-    /// 'bench deadlock'; defaults to 1000,10000,100000.
+    /// 'bench deadlock'. Default: 1000,10000,100000.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u64>)]
     pub(crate) waiters: Vec<u64>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder in which 'bench replica' creates its temporary files and then removes them. Defaults
-    /// to the system's folder for temporary files.
+    /// Folder in which 'bench replica' creates its temporary files and then removes them. Default:
+    /// the system's folder for temporary files.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
     /// Measure the memory of this process alone and print it. 'bench sim' starts itself with this
@@ -388,10 +388,10 @@ impl From<LinksArg> for LinkChoice {
 /// Maximum number of threads.
 const MAX_THREADS: usize = 1_024;
 
-/// Returns the number of threads to use: `wanted`, or one per core.
-pub(crate) fn threads(wanted: Option<usize>) -> anyhow::Result<usize> {
+/// Returns the number of threads to use: `given`, or one per core.
+pub(crate) fn threads(given: Option<usize>) -> anyhow::Result<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = wanted.unwrap_or(cores);
+    let threads = given.unwrap_or(cores);
     anyhow::ensure!(
         (1..=MAX_THREADS).contains(&threads),
         "--threads must be between 1 and {MAX_THREADS}; got {threads}. This machine has {}.",

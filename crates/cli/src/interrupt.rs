@@ -11,10 +11,10 @@ const SAME_REQUEST: Duration = Duration::from_millis(250);
 
 /// Installs the handler. If that fails, the first Ctrl-C ends the program.
 pub(crate) fn install_handler() {
-    let mut first = None;
+    let mut first_signal_at = None;
     let _ = ctrlc::set_handler(move || {
         INTERRUPTED.store(true, Ordering::SeqCst);
-        if first.get_or_insert_with(Instant::now).elapsed() > SAME_REQUEST {
+        if first_signal_at.get_or_insert_with(Instant::now).elapsed() > SAME_REQUEST {
             std::process::exit(130);
         }
     });

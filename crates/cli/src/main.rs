@@ -23,19 +23,19 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Result of a command, which determines the exit code.
-pub(crate) enum Verdict {
+pub(crate) enum CommandOutcome {
     Holds,
     Fails,
     /// No property failed, but the command did not finish or could not decide.
     Unfinished,
 }
 
-impl Verdict {
+impl CommandOutcome {
     pub(crate) fn from_holds(holds: bool) -> Self {
         if holds { Self::Holds } else { Self::Fails }
     }
 
-    pub(crate) fn from_run(verdicts: &[property::Verdict]) -> Self {
+    pub(crate) fn from_verdicts(verdicts: &[property::Verdict]) -> Self {
         if verdicts.iter().any(property::Verdict::is_violated) {
             Self::Fails
         } else if verdicts.iter().any(|verdict| verdict.holds.is_none()) {
@@ -48,9 +48,9 @@ impl Verdict {
 
 fn main() -> ExitCode {
     match parse().and_then(run) {
-        Ok(Verdict::Holds) => ExitCode::SUCCESS,
-        Ok(Verdict::Fails) => ExitCode::from(1),
-        Ok(Verdict::Unfinished) => ExitCode::from(3),
+        Ok(CommandOutcome::Holds) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Fails) => ExitCode::from(1),
+        Ok(CommandOutcome::Unfinished) => ExitCode::from(3),
         Err(error) => {
             // Ignore a failed write: there is no other place to report it.
             let _ = writeln!(io::stderr(), "{} {}", paint::warn("error:"), message(&error));
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> anyhow::Result<Verdict> {
+fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
     match cli.verb {
         None => commands::demo::run(&args::DemoArgs::default()),
         Some(Verb::Demo(args)) => commands::demo::run(&args),
@@ -88,16 +88,16 @@ fn run(cli: Cli) -> anyhow::Result<Verdict> {
 /// Parses the command line. Negative numbers are values, not options, so that errors name the
 /// value.
 fn parse() -> anyhow::Result<Cli> {
-    let negative = |arg: clap::Arg| {
+    let accept_negative_numbers = |arg: clap::Arg| {
         let takes_values = arg.get_action().takes_values();
         arg.allow_negative_numbers(takes_values)
     };
     let command = Cli::command().mut_subcommands(|verb| {
-        let verb = verb.mut_args(negative);
-        verb.mut_subcommands(|part| part.mut_args(negative))
+        let verb = verb.mut_args(accept_negative_numbers);
+        verb.mut_subcommands(|demonstration| demonstration.mut_args(accept_negative_numbers))
     });
     let matches = command.try_get_matches().map_err(argument_error)?;
-    args::refuse_ignored(&matches)?;
+    args::reject_ignored_options(&matches)?;
     Cli::from_arg_matches(&matches).map_err(argument_error)
 }
 

@@ -5,11 +5,10 @@ use std::fmt;
 use std::fs;
 use std::str::FromStr;
 
-/// The bytes of a gigabyte.
-const GIGABYTE: u64 = 1_000_000_000;
+const BYTES_PER_GIGABYTE: u64 = 1_000_000_000;
 
 /// Default limit if the free memory is unknown.
-const FALLBACK: Memory = Memory(4 * GIGABYTE);
+const FALLBACK_LIMIT: Memory = Memory(4 * BYTES_PER_GIGABYTE);
 
 /// An amount of memory, written in GB: `2` or `0.5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +49,7 @@ impl FromStr for Memory {
         let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let gigabytes: f64 = text.parse().ok().filter(|_| is_decimal).ok_or_else(invalid)?;
         // The conversion saturates for amounts that no machine has.
-        match (gigabytes * GIGABYTE as f64) as u64 {
+        match (gigabytes * BYTES_PER_GIGABYTE as f64) as u64 {
             0 => Err(invalid()),
             bytes => Ok(Self(bytes)),
         }
@@ -59,7 +58,7 @@ impl FromStr for Memory {
 
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let thousandths = format!("{:.3}", self.0 as f64 / GIGABYTE as f64);
+        let thousandths = format!("{:.3}", self.0 as f64 / BYTES_PER_GIGABYTE as f64);
         write!(f, "{} GB", thousandths.trim_end_matches('0').trim_end_matches('.'))
     }
 }
@@ -71,27 +70,28 @@ pub(crate) fn default_limit() -> Memory {
     let limit = read("/sys/fs/cgroup/memory.max").zip(read("/sys/fs/cgroup/memory.current"));
     let container = limit.and_then(|(limit, used)| remaining(&limit, &used));
     let free = system.into_iter().chain(container).min();
-    free.map_or(FALLBACK, |free| Memory(free / 4 * 3))
+    free.map_or(FALLBACK_LIMIT, |free| Memory(free / 4 * 3))
 }
 
-/// Returns the memory available to new processes in `/proc/meminfo`.
+/// Returns the memory in bytes that `/proc/meminfo` reports as available to new processes.
 fn available(meminfo: &str) -> Option<u64> {
-    kilobytes(meminfo, "MemAvailable:")
+    field_in_bytes(meminfo, "MemAvailable:")
 }
 
-/// Returns the memory left in a container, if it has a limit.
+/// Returns the bytes of memory that a container may still use; `None` if it has no limit.
 fn remaining(limit: &str, used: &str) -> Option<u64> {
     let limit: u64 = limit.trim().parse().ok()?;
     Some(limit.saturating_sub(used.trim().parse().ok()?))
 }
 
 /// Returns the peak memory of this process in bytes. Fails on systems other than Linux.
-pub(crate) fn peak() -> anyhow::Result<u64> {
+pub(crate) fn peak_bytes() -> anyhow::Result<u64> {
     let status = fs::read_to_string("/proc/self/status").context("Memory can only be measured on Linux")?;
-    kilobytes(&status, "VmHWM:").context("/proc/self/status has no VmHWM")
+    field_in_bytes(&status, "VmHWM:").context("/proc/self/status has no VmHWM")
 }
 
-fn kilobytes(text: &str, name: &str) -> Option<u64> {
+/// Returns the value in bytes of a field that a file of `/proc` gives in kB.
+fn field_in_bytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
     kilobytes.checked_mul(1_024)

@@ -6,8 +6,10 @@ use quorate_journal::words::TextKind;
 use quorate_lab::trace::Ink;
 use std::io::IsTerminal;
 
-fn paint(on: bool, code: &str, text: &str) -> String {
-    if on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+/// Wraps the text in an ANSI escape sequence: `code` is a list of attributes, such as `1;31` for
+/// bold red.
+fn paint(is_enabled: bool, code: &str, text: &str) -> String {
+    if is_enabled { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
 /// Whether standard output is a terminal with colours.
@@ -43,10 +45,10 @@ pub(crate) fn ink(ink: Ink, text: &str) -> String {
     paint(on_stdout(), code, text)
 }
 
-pub(crate) fn picture(ink: terminal::TextStyle, text: &str) -> String {
-    let code = match ink {
-        terminal::TextStyle::Role(role) => return self::ink(Ink::Column(role), text),
-        terminal::TextStyle::Part(sort) => return self::ink(Ink::Part(sort), text),
+pub(crate) fn picture(style: terminal::TextStyle, text: &str) -> String {
+    let code = match style {
+        terminal::TextStyle::Role(role) => return ink(Ink::Column(role), text),
+        terminal::TextStyle::Part(kind) => return ink(Ink::Part(kind), text),
         terminal::TextStyle::Message => "33",
         terminal::TextStyle::Control | terminal::TextStyle::Faint => "2",
         terminal::TextStyle::Alarm => "1;31",
@@ -81,6 +83,7 @@ pub(crate) fn bad(text: &str) -> String {
     paint(on_stdout(), "1;31", text)
 }
 
+/// Paints text for standard error.
 pub(crate) fn warn(text: &str) -> String {
     paint(on_stderr(), "1;31", text)
 }

@@ -8,7 +8,7 @@ mod observer;
 
 pub(crate) use figure::FigurePlan;
 pub(crate) use files::{ensure_distinct, ensure_writable, is_stdout};
-pub(crate) use hints::{DEFAULT_PICTURE, hints};
+pub(crate) use hints::{DEFAULT_PICTURE, print_hints};
 pub(crate) use observer::{PictureObserver, build_scene, draw};
 
 use crate::args::PictureArgs;
@@ -37,10 +37,10 @@ impl Picture {
     /// Returns the line that reports the picture.
     pub(crate) fn line(&self) -> String {
         let Self { form, file, nodes, steps, overview } = self;
-        let (what, thing) = if *form == "shiviz" { ("log", "event") } else { ("picture", "step") };
-        let steps = if *steps == 1 { format!("1 {thing}") } else { format!("{} {thing}s", grouped(*steps)) };
+        let (product, unit) = if *form == "shiviz" { ("log", "event") } else { ("picture", "step") };
+        let steps = if *steps == 1 { format!("1 {unit}") } else { format!("{} {unit}s", grouped(*steps)) };
         let manner = if *overview { ", as an overview" } else { "" };
-        format!("{what}: {file} ({}, {steps}{manner})", count(*nodes as u64, "node"))
+        format!("{product}: {file} ({}, {steps}{manner})", count(*nodes as u64, "node"))
     }
 }
 
@@ -74,7 +74,7 @@ impl PictureArgs {
     }
 
     /// Rejects invalid options and files that cannot be written, before anything runs.
-    pub(crate) fn check(&self, io: &CommandIo<'_>) -> anyhow::Result<()> {
+    pub(crate) fn validate(&self, io: &CommandIo<'_>) -> anyhow::Result<()> {
         self.reject_ineffective(io)?;
         if let (Some(from), Some(to)) = (self.from, self.to) {
             ensure!(from <= to, "--to {to} is before --from {from}, so there is nothing to draw.");
@@ -105,24 +105,24 @@ impl PictureArgs {
         let is_text = io.draws_text && !self.is_wanted();
         let has_diagram = is_text || svg.is_some() || mermaid.is_some();
         let has_any = has_diagram || shiviz.is_some();
-        let part = [
+        let selecting_options = [
             (from.is_some() && !has_any, "from"),
             (to.is_some() && !has_any, "to"),
             (only.is_some() && !has_any, "only"),
             (*all_steps && !has_diagram, "all-steps"),
             (*overview && !has_diagram, "overview"),
         ];
-        if let Some((_, option)) = part.into_iter().find(|(given, _)| *given) {
+        if let Some((_, option)) = selecting_options.into_iter().find(|(is_ineffective, _)| *is_ineffective) {
             bail!("--{option} has no effect without a picture: add --svg FILE or --mermaid FILE.");
         }
-        let look = [
+        let appearance_options = [
             (clocks.is_some(), "clocks"),
             (notes.is_some(), "notes"),
             (theme.is_some(), "theme"),
             (width.is_some(), "width"),
             (*no_legend, "no-legend"),
         ];
-        match look.into_iter().find(|(given, _)| *given && svg.is_none()) {
+        match appearance_options.into_iter().find(|(is_given, _)| *is_given && svg.is_none()) {
             Some((_, option)) => bail!("--{option} has no effect without an SVG picture: add --svg FILE."),
             None => Ok(()),
         }
@@ -140,6 +140,7 @@ impl PictureArgs {
         }
     }
 
+    /// Returns the part of the run to draw. Fails if it names nodes that the journal does not show.
     fn window(&self, header: &Header) -> anyhow::Result<Window> {
         let instant = |offset: Offset| Time::from_nanos(header.origin.saturating_add(offset.nanos()));
         let single_node = header.live.as_ref().and_then(|live| live.node);
@@ -147,7 +148,7 @@ impl PictureArgs {
             (None, single_node) => single_node.into_iter().collect(),
             (Some(wanted), _) if wanted.highest().is_some_and(|node| node.index() >= header.nodes) => {
                 let node = wanted.highest().map(|node| node.to_string()).unwrap_or_default();
-                bail!("There is no node {node} to draw; the run has {}.", nodes(header.nodes));
+                bail!("There is no node {node} to draw; the run has {}.", existing_nodes(header.nodes));
             }
             (Some(wanted), Some(node)) if !wanted.contains(node) => {
                 bail!("This is the journal of node {node} only, so no other node can be drawn.");
@@ -159,6 +160,6 @@ impl PictureArgs {
 }
 
 /// Describes the nodes of a group of this size.
-fn nodes(nodes: usize) -> String {
+fn existing_nodes(nodes: usize) -> String {
     if nodes == 1 { "only node 1".into() } else { format!("nodes 1 to {nodes}") }
 }

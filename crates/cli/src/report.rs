@@ -17,7 +17,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 
-pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut out = output();
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
     writeln!(out)?;
@@ -25,7 +25,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
 }
 
 /// Prints the measured figures of a run beside the expected ones of the literature.
-pub(crate) fn figures<F: FamilyLab>(figures: &Figures<'_, F>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn print_figures<F: FamilyLab>(figures: &Figures<'_, F>, out: &mut impl Write) -> io::Result<()> {
     let messages = figures.messages;
     writeln!(out, "  {}", paint::bold(&format!("{:<24}{:>12}   expected", "", "measured")))?;
     let kinds: Vec<_> = messages.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
@@ -36,17 +36,17 @@ pub(crate) fn figures<F: FamilyLab>(figures: &Figures<'_, F>, out: &mut impl Wri
         Row::measured("bytes", messages.bytes),
     ]);
     if messages.control > 0 {
-        let what = format!("{} bytes of {}", messages.control_bytes, F::CONTROL);
-        rows.push(Row::new("control messages", messages.control, what));
+        let volume = format!("{} bytes of {}", messages.control_bytes, F::CONTROL);
+        rows.push(Row::new("control messages", messages.control, volume));
     }
     for Row { name, measured, expected } in &rows {
         let expected = if expected.is_empty() { String::new() } else { format!("   {}", paint::dim(expected)) };
         writeln!(out, "  {name:<24}{measured:>12}{expected}")?;
     }
     writeln!(out)?;
-    verdicts(figures.verdicts, out)?;
+    print_verdicts(figures.verdicts, out)?;
     for NotJudged { kind, name, why } in F::not_judged(figures) {
-        property(kind, name, &paint::dim(&why), out)?;
+        print_property(kind, name, &paint::dim(&why), out)?;
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ pub(crate) struct RunReport<'a, F: FamilyLab> {
     pub(crate) trace_hash: &'a str,
     pub(crate) messages: &'a MessageSummary,
     #[serde(flatten)]
-    pub(crate) judged: Judged<'a>,
+    pub(crate) judged: JudgedProperties<'a>,
     #[serde(flatten)]
     pub(crate) measured: Measured<'a, F>,
 }
@@ -87,7 +87,7 @@ pub(crate) fn grouped(number: u64) -> String {
 /// The verdicts, as `--json` prints them. "Sometimes" properties are separate, because a run does
 /// not fail if one did not happen in it.
 #[derive(Serialize)]
-pub(crate) struct Judged<'a> {
+pub(crate) struct JudgedProperties<'a> {
     properties: Vec<&'a Verdict>,
     sometimes: Vec<Occurrence>,
 }
@@ -98,7 +98,7 @@ struct Occurrence {
     happened: bool,
 }
 
-impl<'a> From<&'a [Verdict]> for Judged<'a> {
+impl<'a> From<&'a [Verdict]> for JudgedProperties<'a> {
     fn from(verdicts: &'a [Verdict]) -> Self {
         let (sometimes, properties): (Vec<_>, _) =
             verdicts.iter().partition(|verdict: &&Verdict| verdict.kind == Kind::Sometimes);
@@ -137,14 +137,14 @@ pub(crate) struct JournalReport<'a, F: FamilyLab> {
     identical: Option<bool>,
     messages: &'a MessageSummary,
     #[serde(flatten)]
-    judged: Judged<'a>,
+    judged: JudgedProperties<'a>,
     #[serde(flatten)]
     measured: Measured<'a, F>,
 }
 
 impl<'a, F: FamilyLab> JournalReport<'a, F> {
-    pub(crate) fn new(read: &'a Replayed<F>, identical: Option<bool>) -> Self {
-        let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = read;
+    pub(crate) fn new(replayed: &'a Replayed<F>, identical: Option<bool>) -> Self {
+        let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = replayed;
         let Spec { nodes, seed, .. } = spec;
         let algorithm = spec.algorithm.name();
         let judged = verdicts[..].into();
@@ -156,8 +156,8 @@ impl<'a, F: FamilyLab> JournalReport<'a, F> {
 }
 
 /// Prints the report of a journal as text. `remark` follows the number of lines.
-pub(crate) fn print_journal<F: FamilyLab>(read: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
-    let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = read;
+pub(crate) fn print_journal<F: FamilyLab>(replayed: &Replayed<F>, remark: &str) -> anyhow::Result<()> {
+    let Replayed { spec, found_by, recorded, lines, messages, summary, verdicts } = replayed;
     spec.validate()?;
     let mut out = output();
     let (nodes, lines) = (count(spec.nodes as u64, "node"), count(*lines, "line"));
@@ -167,20 +167,20 @@ pub(crate) fn print_journal<F: FamilyLab>(read: &Replayed<F>, remark: &str) -> a
         None => format!("seed {}", spec.seed),
     };
     writeln!(out, "{} · {nodes} · {origin} · {lines}{remark}\n", paint::bold(spec.algorithm.name()))?;
-    figures(&Figures { spec, messages, summary, verdicts }, &mut out)?;
+    print_figures(&Figures { spec, messages, summary, verdicts }, &mut out)?;
     Ok(())
 }
 
 /// Prints the assumptions of the algorithm that the run violates. A failing property is then not a
 /// flaw of the algorithm.
-pub(crate) fn assumptions<F: FamilyLab>(spec: &Spec<F>, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn print_broken_assumptions<F: FamilyLab>(spec: &Spec<F>, out: &mut impl Write) -> io::Result<()> {
     for assumption in spec.broken_assumptions() {
         writeln!(out, "\nThis run violates an assumption of {}: that {assumption}.", spec.algorithm)?;
     }
     Ok(())
 }
 
-pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn print_verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result<()> {
     for verdict in verdicts {
         let word = match (verdict.kind, verdict.holds) {
             (_, None) => paint::warn("undecided"),
@@ -194,13 +194,13 @@ pub(crate) fn verdicts(verdicts: &[Verdict], out: &mut impl Write) -> io::Result
             (None, Some(why)) => format!(": {why}"),
             (None, None) => String::new(),
         };
-        property(verdict.kind, verdict.name, &format!("{word}{why}"), out)?;
+        print_property(verdict.kind, verdict.name, &format!("{word}{why}"), out)?;
     }
     Ok(())
 }
 
-pub(crate) fn property(kind: Kind, name: &str, what: &str, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "  {kind:<12}{name:<24}{what}")
+pub(crate) fn print_property(kind: Kind, name: &str, result: &str, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "  {kind:<12}{name:<24}{result}")
 }
 
 /// Maximum number of steps to show before a violation.
@@ -209,7 +209,7 @@ const MAX_STEPS: usize = 40;
 /// The steps that lead to a violation: all faults before it, and the last other steps.
 struct StepsToViolation {
     /// Whether links retransmit, so that a lost message is not worth a line.
-    reliable: bool,
+    has_reliable_links: bool,
     /// Each line, and whether it is a fault.
     lines: Vec<(String, bool)>,
     left_out: usize,
@@ -224,7 +224,7 @@ impl StepsToViolation {
         if line.number > violation.line || is_old {
             return;
         }
-        if is_noise(line, self.reliable) && !self.is_full {
+        if is_noise(line, self.has_reliable_links) && !self.is_full {
             self.left_out += 1;
             return;
         }
@@ -244,42 +244,44 @@ fn is_fault(line: &Line) -> bool {
     line.parts.iter().any(|part| part.sort == TextKind::World && !part.text.starts_with("message "))
 }
 
-/// Whether the line shows only work of the links: acknowledgements and retransmissions.
-fn is_noise(line: &Line, reliable: bool) -> bool {
+/// Whether the line shows only work of the links: acknowledgements and retransmissions. The rules
+/// of reliable links have ids that start with `RL-`.
+fn is_noise(line: &Line, has_reliable_links: bool) -> bool {
     let mut parts = line.parts.iter();
     let of_links = parts.next().is_some_and(|part| match part.sort {
-        TextKind::World => reliable && part.text.starts_with("message "),
+        TextKind::World => has_reliable_links && part.text.starts_with("message "),
         _ => part.text.starts_with("ack ") || part.text.starts_with("timer "),
     });
     of_links && parts.all(|part| part.sort == TextKind::Control || part.text.starts_with("RL-"))
 }
 
 /// Repeats the run and prints the steps that lead to the violation.
-pub(crate) fn steps_to_violation<F: FamilyLab>(
+pub(crate) fn print_steps_to_violation<F: FamilyLab>(
     spec: &Spec<F>,
     failure: &Verdict,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    print_steps(spec, failure, false, out)
+    print_steps_to(spec, failure, false, out)
 }
 
 /// Repeats the run and prints all steps up to the violation.
-pub(crate) fn all_steps_to_violation<F: FamilyLab>(
+pub(crate) fn print_all_steps_to_violation<F: FamilyLab>(
     spec: &Spec<F>,
     failure: &Verdict,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    print_steps(spec, failure, true, out)
+    print_steps_to(spec, failure, true, out)
 }
 
-fn print_steps<F: FamilyLab>(
+fn print_steps_to<F: FamilyLab>(
     spec: &Spec<F>,
     failure: &Verdict,
     is_full: bool,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     let Some(violation) = &failure.violation else { return Ok(()) };
-    let mut collected = StepsToViolation { reliable: spec.is_reliable(), lines: Vec::new(), left_out: 0, is_full };
+    let mut collected =
+        StepsToViolation { has_reliable_links: spec.is_reliable(), lines: Vec::new(), left_out: 0, is_full };
     let trace = Trace::<F>::new(spec.nodes, |line| collected.add(line, violation));
     let (_, mut trace) = quorate_lab::experiment::run_with(spec, io::sink(), trace)?;
     trace.finish();
@@ -288,12 +290,12 @@ fn print_steps<F: FamilyLab>(
     let gap =
         (left_out > 0).then(|| paint::dim(&format!("{:>10}  {left_out} earlier or unimportant steps left out", "…")));
     let lines = gap.into_iter().chain(lines.into_iter().map(|(line, _)| line));
-    steps::<F>(&format!("The steps that lead to the violation of '{}':", failure.name), spec.nodes, lines, out)?;
+    print_steps::<F>(&format!("The steps that lead to the violation of '{}':", failure.name), spec.nodes, lines, out)?;
     Ok(())
 }
 
 /// Prints rendered steps with a title above and a legend below.
-pub(crate) fn steps<F: FamilyLab>(
+pub(crate) fn print_steps<F: FamilyLab>(
     title: &str,
     nodes: usize,
     lines: impl Iterator<Item = String>,

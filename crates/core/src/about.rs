@@ -15,6 +15,7 @@ pub struct Profile {
     pub name: &'static str,
     pub class: &'static str,
     pub summary: &'static str,
+    /// The text of the algorithm's source file.
     pub source: &'static str,
     /// The seeded bug, if this is a faulty variant.
     pub flaw: Option<&'static str>,
@@ -58,12 +59,12 @@ impl About {
             let Some(text) = line.strip_prefix("//!") else { break };
             let text = text.strip_prefix(' ').unwrap_or(text);
             if text.trim().is_empty() {
-                about.add(&paragraph.split_off(0));
+                about.add_paragraph(&paragraph.split_off(0));
             } else {
                 paragraph.push(text);
             }
         }
-        about.add(&paragraph);
+        about.add_paragraph(&paragraph);
         about
     }
 
@@ -72,13 +73,13 @@ impl About {
         self.sections.iter().find(|(title, _)| title == name).map(|(_, text)| text.as_str())
     }
 
-    fn add(&mut self, paragraph: &[&str]) {
+    fn add_paragraph(&mut self, paragraph: &[&str]) {
         let Some(first) = paragraph.first() else { return };
         if self.title.is_empty() {
-            self.title = joined(paragraph);
-        } else if rule_of(first).is_some() {
+            self.title = join_lines(paragraph);
+        } else if parse_rule(first).is_some() {
             for line in paragraph.iter().filter(|line| !line.starts_with("```")) {
-                match (rule_of(line), self.rules.last_mut()) {
+                match (parse_rule(line), self.rules.last_mut()) {
                     (Some(rule), _) => self.rules.push(rule),
                     (None, Some(rule)) => {
                         rule.text.push(' ');
@@ -88,18 +89,18 @@ impl About {
                 }
             }
         } else if let Some(fenced) = paragraph.strip_prefix(&["```text"]) {
-            self.add(fenced);
-        } else if let Some((name, _)) = first.split_once(": ").filter(|(name, _)| is_section(name)) {
-            let text = joined(paragraph);
+            self.add_paragraph(fenced);
+        } else if let Some((name, _)) = first.split_once(": ").filter(|(name, _)| is_section_name(name)) {
+            let text = join_lines(paragraph);
             let text = text.get(name.len() + 2..).unwrap_or_default();
             self.sections.push((name.into(), text.into()));
         } else {
-            self.idea.push(joined(paragraph));
+            self.idea.push(join_lines(paragraph));
         }
     }
 }
 
-fn joined(paragraph: &[&str]) -> String {
+fn join_lines(paragraph: &[&str]) -> String {
     let mut text = String::new();
     for line in paragraph {
         if !text.is_empty() {
@@ -110,17 +111,17 @@ fn joined(paragraph: &[&str]) -> String {
     text
 }
 
-fn is_section(name: &str) -> bool {
+fn is_section_name(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.split(' ').count() <= 4
 }
 
 /// Parses `RA-2  a request arrives → …`: letters, a dash, digits, two spaces, the rule.
-fn rule_of(line: &str) -> Option<Rule> {
+fn parse_rule(line: &str) -> Option<Rule> {
     let (id, text) = line.split_once("  ")?;
     let (letters, digits) = id.split_once('-')?;
-    let named = !letters.is_empty() && letters.chars().all(|letter| letter.is_ascii_uppercase());
-    let numbered = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit());
-    (named && numbered).then(|| Rule { id: id.into(), text: text.trim().into() })
+    let has_letters = !letters.is_empty() && letters.chars().all(|letter| letter.is_ascii_uppercase());
+    let has_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit());
+    (has_letters && has_number).then(|| Rule { id: id.into(), text: text.trim().into() })
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ where
     pass_with(inner, now, input, (wrap, |timer| timer), out)
 }
 
-/// Like [`pass`], but wraps timers too, for adapters around several protocols.
+/// Like [`pass`], but `wrap` wraps messages and timers, for adapters around several protocols.
 pub(crate) fn pass_with<I, O>(
     inner: &mut I,
     now: Time,
@@ -53,13 +53,13 @@ where
     O: Protocol<Durable = I::Durable>,
 {
     fn effect(&mut self, effect: Effect<I>) {
-        let (message_of, timer_of) = &self.wrap;
+        let (wrap_message, wrap_timer) = &self.wrap;
         self.out.put(match effect {
-            Effect::Send { to, message, order } => Effect::Send { to, message: message_of(message), order },
-            Effect::Multicast { to, message, order } => Effect::Multicast { to, message: message_of(message), order },
+            Effect::Send { to, message, order } => Effect::Send { to, message: wrap_message(message), order },
+            Effect::Multicast { to, message, order } => Effect::Multicast { to, message: wrap_message(message), order },
             Effect::Save(write) => Effect::Save(write),
-            Effect::SetTimer { timer, span } => Effect::SetTimer { timer: timer_of(timer), span },
-            Effect::CancelTimer(timer) => Effect::CancelTimer(timer_of(timer)),
+            Effect::SetTimer { timer, span } => Effect::SetTimer { timer: wrap_timer(timer), span },
+            Effect::CancelTimer(timer) => Effect::CancelTimer(wrap_timer(timer)),
             Effect::Emit { event, .. } => return self.events.push(event),
         });
     }

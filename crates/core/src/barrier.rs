@@ -14,7 +14,7 @@ use core::hash::{Hash, Hasher};
 /// ```
 pub struct Barrier<P: Protocol> {
     /// Number of saves that the node requested since it started.
-    asked: u64,
+    requested: u64,
     /// Number of saves that are durable.
     durable: u64,
     /// Effects that wait, each with the number of saves that must be durable first. The numbers
@@ -24,19 +24,19 @@ pub struct Barrier<P: Protocol> {
 
 impl<P: Protocol> Default for Barrier<P> {
     fn default() -> Self {
-        Self { asked: 0, durable: 0, held: VecDeque::new() }
+        Self { requested: 0, durable: 0, held: VecDeque::new() }
     }
 }
 
 // Written by hand, because a derive would require these traits of the protocol itself. The checker
-// needs them.
+// saves_needed them.
 impl<P: Protocol> Clone for Barrier<P>
 where
     P::Event: Clone,
     WriteOf<P>: Clone,
 {
     fn clone(&self) -> Self {
-        Self { asked: self.asked, durable: self.durable, held: self.held.clone() }
+        Self { requested: self.requested, durable: self.durable, held: self.held.clone() }
     }
 }
 
@@ -45,7 +45,7 @@ where
     Effect<P>: PartialEq,
 {
     fn eq(&self, other: &Self) -> bool {
-        (self.asked, self.durable, &self.held) == (other.asked, other.durable, &other.held)
+        (self.requested, self.durable, &self.held) == (other.requested, other.durable, &other.held)
     }
 }
 
@@ -56,7 +56,7 @@ where
     Effect<P>: Hash,
 {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.asked, self.durable, &self.held).hash(state);
+        (self.requested, self.durable, &self.held).hash(state);
     }
 }
 
@@ -66,15 +66,15 @@ impl<P: Protocol> Barrier<P> {
     pub fn admit(&mut self, effect: Effect<P>) -> Option<Effect<P>> {
         let order = match &effect {
             Effect::Save(_) => {
-                self.asked += 1;
+                self.requested += 1;
                 Order::Ahead
             }
             Effect::SetTimer { .. } | Effect::CancelTimer(_) => Order::Ahead,
             Effect::Send { order, .. } | Effect::Multicast { order, .. } | Effect::Emit { order, .. } => *order,
         };
         match order {
-            Order::AfterSaves if self.durable < self.asked => {
-                self.held.push_back((self.asked, effect));
+            Order::AfterSaves if self.durable < self.requested => {
+                self.held.push_back((self.requested, effect));
                 None
             }
             Order::AfterSaves | Order::Ahead => Some(effect),
@@ -83,7 +83,7 @@ impl<P: Protocol> Barrier<P> {
 
     /// Number of saves that the node requested since it started.
     pub fn saves_requested(&self) -> u64 {
-        self.asked
+        self.requested
     }
 
     /// Number of effects that are held back.
@@ -94,13 +94,13 @@ impl<P: Protocol> Barrier<P> {
     /// Records that the first `count` saves are durable. Call [`release`](Self::release) afterwards
     /// until it returns `None`.
     pub fn durable(&mut self, count: u64) {
-        self.durable = self.durable.max(count.min(self.asked));
+        self.durable = self.durable.max(count.min(self.requested));
     }
 
     /// Returns the next effect whose saves are durable; `None` if there is none.
     pub fn release(&mut self) -> Option<Effect<P>> {
-        let (needs, _) = self.held.front()?;
-        if *needs > self.durable {
+        let (saves_needed, _) = self.held.front()?;
+        if *saves_needed > self.durable {
             return None;
         }
         self.held.pop_front().map(|(_, effect)| effect)

@@ -118,26 +118,26 @@ impl VectorClock {
 impl PartialOrd for VectorClock {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         let longest = self.0.len().max(other.0.len());
-        let mut verdict = Ordering::Equal;
+        let mut ordering = Ordering::Equal;
         for index in 0..longest {
             let mine = self.0.get(index).copied().unwrap_or(0);
             let theirs = other.0.get(index).copied().unwrap_or(0);
-            match (verdict, mine.cmp(&theirs)) {
+            match (ordering, mine.cmp(&theirs)) {
                 (_, Ordering::Equal) => {}
-                (Ordering::Equal, difference) => verdict = difference,
-                (before, difference) if before == difference => {}
+                (Ordering::Equal, difference) => ordering = difference,
+                (previous, difference) if previous == difference => {}
                 (_, _) => return None,
             }
         }
-        Some(verdict)
+        Some(ordering)
     }
 }
 
 impl fmt::Display for VectorClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;
-        for (place, count) in self.0.iter().enumerate() {
-            if place > 0 {
+        for (index, count) in self.0.iter().enumerate() {
+            if index > 0 {
                 f.write_str(" ")?;
             }
             count.fmt(f)?;

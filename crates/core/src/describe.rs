@@ -37,7 +37,7 @@ pub trait Describe {
     }
 
     /// Whether a wrapper delivers the payload separately. If so, the arrival of the message alone
-    /// tells the inner protocol nothing; causality follows from the delivery of its parcel.
+    /// tells the inner protocol nothing; causality follows from the delivery of its payload.
     fn is_wrapped(&self) -> bool {
         false
     }

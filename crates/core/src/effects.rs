@@ -34,8 +34,8 @@ pub enum Effect<P: Protocol> {
 pub enum Order {
     /// It waits. A promise needs this: whatever other nodes see must survive a crash.
     AfterSaves,
-    /// It does not wait for the disk. The protocol learns of durability by `Input::Saved` and takes
-    /// care of the rest.
+    /// It does not wait for the disk. The protocol itself must keep its promises, and learns from
+    /// `Input::Saved` which saves are durable.
     Ahead,
 }
 
@@ -54,7 +54,7 @@ pub enum Note<'a> {
     Delivered { from: NodeId, parcel: PayloadId },
     /// The membership part of a node informs the rest of the node.
     Membership(MembershipNote<'a>),
-    /// The content of a node's hold-back queue has changed.
+    /// A node's hold-back queue has changed: it holds `count` messages with these names.
     HoldBack { count: usize, names: fmt::Arguments<'a> },
 }
 
@@ -66,10 +66,11 @@ pub enum MembershipNote<'a> {
     Lease(Time),
 }
 
-/// The identity of a payload on a link, whatever the number of copies that the network carries.
+/// The identity of a payload on a link; all copies of the payload in the network share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PayloadId {
+    /// The incarnation of the sender.
     pub incarnation: Incarnation,
     /// The number of the payload among the sender's payloads to the same receiver.
     pub number: u64,
@@ -153,8 +154,8 @@ impl<'a, P: Protocol> Effects<'a, P> {
     }
 
     /// Notes that a wrapper delivers a payload to the protocol inside it.
-    pub fn note_delivered(&mut self, from: NodeId, parcel: PayloadId) {
-        self.sink.note(Note::Delivered { from, parcel });
+    pub fn note_delivered(&mut self, from: NodeId, payload: PayloadId) {
+        self.sink.note(Note::Delivered { from, parcel: payload });
     }
 
     /// Records what the membership part of a node passes to the rest of it.
@@ -162,7 +163,7 @@ impl<'a, P: Protocol> Effects<'a, P> {
         self.sink.note(Note::Membership(note));
     }
 
-    /// Notes the content of the hold-back queue.
+    /// Notes how many messages the hold-back queue holds, and their names.
     pub fn note_hold_back(&mut self, count: usize, names: fmt::Arguments<'_>) {
         self.sink.note(Note::HoldBack { count, names });
     }
@@ -172,7 +173,7 @@ impl<'a, P: Protocol> Effects<'a, P> {
         self.sink.note(note);
     }
 
-    /// Adds an effect that is already data.
+    /// Adds an effect as it is.
     pub fn put(&mut self, effect: Effect<P>) {
         self.sink.effect(effect);
     }

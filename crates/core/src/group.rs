@@ -60,14 +60,14 @@ impl Group {
     /// The next member on the ring; the node itself in a group of one. `None` if the node is no
     /// member.
     pub fn successor(&self, node: NodeId) -> Option<NodeId> {
-        let place = self.place_of(node)?;
-        self.0.get((place + 1) % self.0.len()).copied()
+        let index = self.place_of(node)?;
+        self.0.get((index + 1) % self.0.len()).copied()
     }
 
     /// The previous member on the ring. `None` if the node is no member.
     pub fn predecessor(&self, node: NodeId) -> Option<NodeId> {
-        let place = self.place_of(node)?;
-        self.0.get((place + self.0.len() - 1) % self.0.len()).copied()
+        let index = self.place_of(node)?;
+        self.0.get((index + self.0.len() - 1) % self.0.len()).copied()
     }
 
     /// The smallest number of members that is more than half. Any two majorities share a member.
@@ -118,8 +118,8 @@ impl fmt::Debug for Group {
 
 impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, node) in self.iter().enumerate() {
-            if place > 0 {
+        for (index, node) in self.iter().enumerate() {
+            if index > 0 {
                 f.write_str(",")?;
             }
             node.fmt(f)?;

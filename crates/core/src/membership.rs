@@ -1,7 +1,7 @@
 //! Group membership: a small state machine that numbers the views of a group.
 //!
-//! It does not fix where it runs. In the simulator an oracle runs it; between real processes a
-//! replicated log does, and its time is the log's time. Members hold leases from it, and it removes
+//! Its host may be anything. In the simulator the host is an oracle; for real processes it is a
+//! replicated log, and its time is the log's time. Members hold leases from it, and it removes
 //! a silent member only after that member's lease has expired.
 //!
 //! ```text
@@ -139,11 +139,13 @@ pub struct Removal {
 pub enum Answer {
     /// The node is a member, with a lease from now on.
     In(Stay),
+    /// The node is no member.
     Out,
+    /// The request was a suspicion or a tick, which says nothing about its sender.
     Noted,
 }
 
-const REMOVALS: usize = 64;
+const MAX_KEPT_REMOVALS: usize = 64;
 
 /// The members of a group, and when the lease of each expires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -201,11 +203,11 @@ impl Membership {
 
     /// Applies a request at this instant, which must not be earlier than the previous one. Expired
     /// leases end first.
-    pub fn apply(&mut self, at: Duration, request: Request) -> Answer {
-        self.expire(at);
+    pub fn apply(&mut self, now: Duration, request: Request) -> Answer {
+        self.expire(now);
         match request {
-            Request::Join { node, incarnation } => self.join(at, node, incarnation),
-            Request::Renew { node, stay } => self.renew(at, node, stay),
+            Request::Join { node, incarnation } => self.join(now, node, incarnation),
+            Request::Renew { node, stay } => self.renew(now, node, stay),
             Request::Leave { node, stay } => self.leave(node, stay),
             Request::Suspect { node, stay, by, why } => self.suspect(node, stay, by, why),
             Request::Tick => Answer::Noted,
@@ -213,39 +215,39 @@ impl Membership {
     }
 
     /// MB-3. All leases that have expired end with one view.
-    fn expire(&mut self, at: Duration) {
-        let over: VecDeque<_> =
-            self.members.iter().filter(|(_, member)| member.expires <= at).map(|(node, _)| *node).collect();
-        if over.is_empty() {
+    fn expire(&mut self, now: Duration) {
+        let expired: VecDeque<_> =
+            self.members.iter().filter(|(_, member)| member.expires <= now).map(|(node, _)| *node).collect();
+        if expired.is_empty() {
             return;
         }
-        self.advance();
-        over.into_iter().for_each(|node| self.remove(node, Reason::Expired));
+        self.advance_epoch();
+        expired.into_iter().for_each(|node| self.remove(node, Reason::Expired));
     }
 
-    /// MB-1. An incarnation older than the member's must be dead.
-    fn join(&mut self, at: Duration, node: NodeId, incarnation: Incarnation) -> Answer {
+    /// MB-1. A member's incarnation proves that older ones are dead, so those may not join.
+    fn join(&mut self, now: Duration, node: NodeId, incarnation: Incarnation) -> Answer {
         match self.members.get(&node).map(|member| member.stay) {
-            Some(stay) if stay.incarnation == incarnation => return self.renew(at, node, stay),
+            Some(stay) if stay.incarnation == incarnation => return self.renew(now, node, stay),
             Some(stay) if stay.incarnation > incarnation => return Answer::Out,
             Some(_) => {
-                self.advance();
+                self.advance_epoch();
                 self.remove(node, Reason::Restarted);
             }
-            None => self.advance(),
+            None => self.advance_epoch(),
         }
         let stay = Stay { incarnation, since: self.epoch };
-        let member = Member { stay, expires: self.until(at), suspected: None };
+        let member = Member { stay, expires: self.expiry_of_grant(now), suspected: None };
         self.members.insert(node, member);
         Answer::In(stay)
     }
 
     /// MB-2.
-    fn renew(&mut self, at: Duration, node: NodeId, stay: Stay) -> Answer {
-        let until = self.until(at);
-        match self.member(node, stay) {
+    fn renew(&mut self, now: Duration, node: NodeId, stay: Stay) -> Answer {
+        let expires = self.expiry_of_grant(now);
+        match self.member_with_stay(node, stay) {
             Some(member) => {
-                member.expires = until;
+                member.expires = expires;
                 Answer::In(stay)
             }
             None => Answer::Out,
@@ -254,8 +256,8 @@ impl Membership {
 
     /// MB-4.
     fn leave(&mut self, node: NodeId, stay: Stay) -> Answer {
-        if self.member(node, stay).is_some() {
-            self.advance();
+        if self.member_with_stay(node, stay).is_some() {
+            self.advance_epoch();
             self.remove(node, Reason::Left);
         }
         Answer::Out
@@ -264,11 +266,11 @@ impl Membership {
     /// MB-5.
     fn suspect(&mut self, node: NodeId, stay: Stay, by: NodeId, why: Suspicion) -> Answer {
         let on_close = self.terms.on_close;
-        let Some(member) = self.member(node, stay) else { return Answer::Noted };
+        let Some(member) = self.member_with_stay(node, stay) else { return Answer::Noted };
         member.suspected = Some((by, why));
         match (why, on_close) {
             (Suspicion::Closed, OnClose::Evict) => {
-                self.advance();
+                self.advance_epoch();
                 self.remove(node, Reason::Closed { by });
             }
             (Suspicion::Closed, OnClose::Lease) | (Suspicion::Silent, _) => {}
@@ -276,21 +278,21 @@ impl Membership {
         Answer::Noted
     }
 
-    fn member(&mut self, node: NodeId, stay: Stay) -> Option<&mut Member> {
+    fn member_with_stay(&mut self, node: NodeId, stay: Stay) -> Option<&mut Member> {
         self.members.get_mut(&node).filter(|member| member.stay == stay)
     }
 
-    fn until(&self, at: Duration) -> Duration {
-        at + self.terms.lease
+    fn expiry_of_grant(&self, now: Duration) -> Duration {
+        now + self.terms.lease
     }
 
-    fn advance(&mut self) {
+    fn advance_epoch(&mut self) {
         self.epoch = Epoch(self.epoch.0.saturating_add(1));
     }
 
     fn remove(&mut self, node: NodeId, why: Reason) {
         let Some(Member { stay, suspected, .. }) = self.members.remove(&node) else { return };
-        if self.removals.len() == REMOVALS {
+        if self.removals.len() == MAX_KEPT_REMOVALS {
             self.removals.pop_front();
         }
         self.removals.push_back(Removal { epoch: self.epoch, node, stay, why, suspected });
@@ -320,7 +322,7 @@ mod tests {
         Stay { incarnation: Incarnation(incarnation), since: Epoch(since) }
     }
 
-    fn members(membership: &Membership) -> (u64, Vec<u32>) {
+    fn epoch_and_members(membership: &Membership) -> (u64, Vec<u32>) {
         let view = membership.view();
         (view.epoch().0, view.members().iter().map(NodeId::number).collect())
     }
@@ -334,10 +336,10 @@ mod tests {
         let mut group = founded(OnClose::Lease);
         let join = |incarnation| Request::Join { node: node(2), incarnation: Incarnation(incarnation) };
         assert_eq!(group.apply(at(1), join(1)), Answer::In(stay(1, 2)));
-        assert_eq!(members(&group), (2, [1, 2, 3].into()));
+        assert_eq!(epoch_and_members(&group), (2, [1, 2, 3].into()));
         assert_eq!(group.apply(at(2), join(0)), Answer::Out);
         assert_eq!(group.apply(at(3), join(1)), Answer::In(stay(1, 2)), "a repeated request");
-        assert_eq!(members(&group).0, 2);
+        assert_eq!(epoch_and_members(&group).0, 2);
         assert_eq!(group.removals().last().map(|removal| removal.why), Some(Reason::Restarted));
     }
 
@@ -349,7 +351,7 @@ mod tests {
             assert_eq!(group.apply(at(1_000), renew), Answer::In(stay(0, 1)));
         }
         group.apply(at(LEASE + 999), Request::Tick);
-        assert_eq!(members(&group).0, 1);
+        assert_eq!(epoch_and_members(&group).0, 1);
         let late = Request::Renew { node: node(1), stay: stay(0, 1) };
         assert_eq!(group.apply(at(LEASE + 1_000), late), Answer::Out);
         let again = Request::Join { node: node(1), incarnation: Incarnation(0) };
@@ -361,7 +363,7 @@ mod tests {
         let mut group = founded(OnClose::Lease);
         group.apply(at(500), Request::Renew { node: node(3), stay: stay(0, 1) });
         group.apply(at(LEASE), Request::Tick);
-        assert_eq!(members(&group), (2, [3].into()));
+        assert_eq!(epoch_and_members(&group), (2, [3].into()));
         assert_eq!(group.next_expiry(), Some(at(LEASE + 500)));
     }
 
@@ -369,25 +371,26 @@ mod tests {
     fn mb_4_a_member_that_leaves_is_out_at_once() {
         let mut group = founded(OnClose::Lease);
         assert_eq!(group.apply(at(1), Request::Leave { node: node(1), stay: stay(0, 1) }), Answer::Out);
-        assert_eq!(members(&group), (2, [2, 3].into()));
+        assert_eq!(epoch_and_members(&group), (2, [2, 3].into()));
         group.apply(at(1), Request::Leave { node: node(1), stay: stay(0, 1) });
-        assert_eq!(members(&group).0, 2, "leaving twice changes nothing");
+        assert_eq!(epoch_and_members(&group).0, 2, "leaving twice changes nothing");
     }
 
     #[test]
     fn mb_5_a_closed_connection_removes_a_member_only_with_on_close_evict() {
         let closed = Request::Suspect { node: node(1), stay: stay(0, 1), by: node(2), why: Suspicion::Closed };
-        let mut strict = founded(OnClose::Lease);
-        strict.apply(at(1), closed);
-        assert_eq!(members(&strict).0, 1);
-        strict.apply(at(LEASE), Request::Tick);
-        let removal = strict.removals().next().copied();
+        let mut lease_only = founded(OnClose::Lease);
+        lease_only.apply(at(1), closed);
+        assert_eq!(epoch_and_members(&lease_only).0, 1);
+        lease_only.apply(at(LEASE), Request::Tick);
+        let removal = lease_only.removals().next().copied();
         assert_eq!(removal.and_then(|removal| removal.suspected), Some((node(2), Suspicion::Closed)));
-        let mut quick = founded(OnClose::Evict);
-        quick.apply(at(1), Request::Suspect { node: node(1), stay: stay(7, 1), by: node(2), why: Suspicion::Closed });
-        assert_eq!(members(&quick).0, 1, "the suspicion is about another incarnation");
-        quick.apply(at(1), closed);
-        assert_eq!(members(&quick), (2, [2, 3].into()));
+        let mut evicting = founded(OnClose::Evict);
+        evicting
+            .apply(at(1), Request::Suspect { node: node(1), stay: stay(7, 1), by: node(2), why: Suspicion::Closed });
+        assert_eq!(epoch_and_members(&evicting).0, 1, "the suspicion is about another incarnation");
+        evicting.apply(at(1), closed);
+        assert_eq!(epoch_and_members(&evicting), (2, [2, 3].into()));
     }
 
     #[test]
@@ -397,9 +400,9 @@ mod tests {
             let (million, drift) = (1_000_000_u128, u128::from(drift_ppm.min(1_000_000)));
             // Both in true time, scaled by a million: how long the slowest clock trusts the lease,
             // and how soon the fastest clock expires it.
-            let held = u128::from(terms.trusted_for().nanos()) * (million + drift);
+            let trusted = u128::from(terms.trusted_for().nanos()) * (million + drift);
             let granted = u128::from(terms.lease.nanos()) * (million - drift);
-            assert!(held <= granted, "{drift_ppm}");
+            assert!(trusted <= granted, "{drift_ppm}");
         }
     }
 }

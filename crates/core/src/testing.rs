@@ -139,11 +139,11 @@ pub trait ScriptCommand: Display + Sized {
 /// If a step of the script is malformed or impossible. The message names the step, says what is
 /// wrong with it and shows the trace up to it.
 #[track_caller]
-pub fn run_script<P>(nodes: usize, make: impl Fn(NodeId, Group) -> P, script: &str) -> String
+pub fn run_script<P>(nodes: usize, new_node: impl Fn(NodeId, Group) -> P, script: &str) -> String
 where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,
 {
-    let mut group = ScriptGroup::new(nodes, make);
+    let mut group = ScriptGroup::new(nodes, new_node);
     group.run(script);
     group.trace
 }
@@ -151,15 +151,16 @@ where
 /// A group of nodes and the messages in flight between them, for tests that inspect nodes or choose
 /// steps themselves.
 ///
-/// Methods that take a `place` count messages or timers from the oldest, which has place 0; they
-/// panic if there is none at that place.
+/// Methods that take an `index` count messages or timers from the oldest, which has index 0; they
+/// panic if there is none at that index.
 pub struct ScriptGroup<P: Protocol> {
     pub nodes: Vec<P>,
     /// The trace: one line per step.
     pub trace: String,
     /// Oldest first.
     in_flight: Vec<InFlight<P>>,
-    sent: u64,
+    /// Number of messages sent so far.
+    sent_count: u64,
     /// The timers that are set, oldest first.
     timers: Vec<SetTimer<P>>,
 }
@@ -184,10 +185,10 @@ struct SetTimer<P: Protocol> {
     node: NodeId,
     timer: P::Timer,
     /// How many messages had been sent when it was set.
-    set: u64,
-    /// How many messages had been sent when the last message from before the setting arrived;
-    /// `None` until then.
-    answered: Option<u64>,
+    sent_before: u64,
+    /// The answers to the messages from before the setting have numbers below this one. `None`
+    /// until all of those messages have arrived.
+    answers_below: Option<u64>,
 }
 
 /// Collects the effects of one step, and its part of the trace.
@@ -219,10 +220,11 @@ where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,
 {
     /// Creates a group of `nodes` started nodes. The trace does not contain their start.
-    pub fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
+    pub fn new(nodes: usize, new_node: impl Fn(NodeId, Group) -> P) -> Self {
         let group = Group::of_size(nodes);
-        let nodes = group.iter().map(|me| make(me, group.clone())).collect();
-        let mut started = Self { nodes, in_flight: Vec::new(), sent: 0, timers: Vec::new(), trace: String::new() };
+        let nodes = group.iter().map(|me| new_node(me, group.clone())).collect();
+        let mut started =
+            Self { nodes, in_flight: Vec::new(), sent_count: 0, timers: Vec::new(), trace: String::new() };
         for node in group.iter() {
             let start = Input::Start { durable: P::Durable::default(), incarnation: Incarnation::FIRST };
             started.step(node, "", start);
@@ -247,10 +249,10 @@ where
     #[track_caller]
     #[allow(clippy::panic, reason = "an invalid script is an error in a test, and a test fails by panicking")]
     pub fn run(&mut self, script: &str) {
-        for (place, step) in steps(script).enumerate() {
+        for (index, step) in steps(script).enumerate() {
             if let Err(problem) = self.run_step(step) {
                 let trace = if self.trace.is_empty() { "nothing\n" } else { &self.trace };
-                panic!("step {} of the script, `{step}`: {problem}\nwhat happened before it:\n{trace}", place + 1);
+                panic!("step {} of the script, `{step}`: {problem}\nwhat happened before it:\n{trace}", index + 1);
             }
         }
     }
@@ -270,9 +272,9 @@ where
         self.step(node, &format!("{node} {command}"), Input::Command(command))
     }
 
-    /// Delivers the message at this place. Returns the receiver and the events it emits.
-    pub fn deliver(&mut self, place: usize) -> (NodeId, Vec<P::Event>) {
-        let InFlight { from, to, message, .. } = self.in_flight.remove(place);
+    /// Delivers the message at this index. Returns the receiver and the events it emits.
+    pub fn deliver(&mut self, index: usize) -> (NodeId, Vec<P::Event>) {
+        let InFlight { from, to, message, .. } = self.in_flight.remove(index);
         let cause = format!("{to} receives {} from {from}", message.kind());
         (to, self.step(to, &cause, Input::Message { from, message }))
     }
@@ -286,39 +288,40 @@ where
         )
     }
 
-    /// Fires the timer at this place. Returns its node and the events that the node emits.
-    pub fn fire(&mut self, place: usize) -> (NodeId, Vec<P::Event>) {
-        let SetTimer { node, timer, .. } = self.timers.remove(place);
+    /// Fires the timer at this index. Returns its node and the events that the node emits.
+    pub fn fire(&mut self, index: usize) -> (NodeId, Vec<P::Event>) {
+        let SetTimer { node, timer, .. } = self.timers.remove(index);
         (node, self.step(node, &format!("{node} timer"), Input::Timer(timer)))
     }
 
-    /// The node of the timer at this place, if it is that node's oldest; `None` otherwise.
-    pub fn oldest_timer(&self, place: usize) -> Option<NodeId> {
-        let node = self.timers[place].node;
-        self.timers[..place].iter().all(|older| older.node != node).then_some(node)
+    /// The node of the timer at this index, if it is that node's oldest; `None` otherwise.
+    pub fn oldest_timer(&self, index: usize) -> Option<NodeId> {
+        let node = self.timers[index].node;
+        self.timers[..index].iter().all(|older| older.node != node).then_some(node)
     }
 
-    /// Whether the timer at this place may fire in the synchronous model: all messages sent before
+    /// Whether the timer at this index may fire in the synchronous model: all messages sent before
     /// it was set have arrived, and all answers to them too.
-    pub fn is_due(&self, place: usize) -> bool {
-        self.timers[place].answered.is_some_and(|answered| self.has_arrived_below(answered))
+    pub fn is_due(&self, index: usize) -> bool {
+        self.timers[index].answers_below.is_some_and(|number| self.all_arrived_below(number))
     }
 
-    fn has_arrived_below(&self, number: u64) -> bool {
+    /// Whether all messages with a smaller number than this have arrived.
+    fn all_arrived_below(&self, number: u64) -> bool {
         self.in_flight.iter().all(|message| message.number >= number)
     }
 
-    /// The place of the oldest message with the sender and receiver of the message at this place:
+    /// The index of the oldest message with the sender and receiver of the message at this index:
     /// the next one that a FIFO link delivers.
-    pub fn oldest_on_link(&self, place: usize) -> usize {
-        let InFlight { from, to, .. } = self.in_flight[place];
-        self.in_flight.iter().position(|message| message.is_between(from, to)).unwrap_or(place)
+    pub fn oldest_on_link(&self, index: usize) -> usize {
+        let InFlight { from, to, .. } = self.in_flight[index];
+        self.in_flight.iter().position(|message| message.is_between(from, to)).unwrap_or(index)
     }
 
-    /// The script step that delivers the message at this place.
-    pub fn step_to_deliver(&self, place: usize) -> String {
-        let InFlight { from, to, .. } = self.in_flight[place];
-        match self.in_flight[..place].iter().filter(|older| older.is_between(from, to)).count() {
+    /// The script step that delivers the message at this index.
+    pub fn step_to_deliver(&self, index: usize) -> String {
+        let InFlight { from, to, .. } = self.in_flight[index];
+        match self.in_flight[..index].iter().filter(|older| older.is_between(from, to)).count() {
             0 => format!("{from} > {to}"),
             older => format!("{from} > {to} overtakes {older}"),
         }
@@ -333,40 +336,40 @@ where
                 }
             }
             ["lose", from, ">", to] => {
-                let lost = self.in_flight.remove(self.place(from, to, 0)?);
+                let lost = self.in_flight.remove(self.index_on_link(from, to, 0)?);
                 self.trace += &format!("{} → {} is lost\n", lost.message.kind(), lost.to);
             }
             [from, ">", to] => {
-                self.deliver(self.place(from, to, 0)?);
+                self.deliver(self.index_on_link(from, to, 0)?);
             }
             [from, ">", to, "overtakes", older] => {
                 let older = older.parse().map_err(|_| format!("`{older}` is not a number of messages"))?;
-                self.deliver(self.place(from, to, older)?);
+                self.deliver(self.index_on_link(from, to, older)?);
             }
             [from, ">", to, "last"] => {
-                let newest = self.places(from, to)?.len().saturating_sub(1);
-                self.deliver(self.place(from, to, newest)?);
+                let newest = self.indices_on_link(from, to)?.len().saturating_sub(1);
+                self.deliver(self.index_on_link(from, to, newest)?);
             }
             [from, ">", to, "as", impostor] => {
-                let place = self.place(from, to, 0)?;
-                self.in_flight[place].from = id(impostor)?;
-                self.deliver(place);
+                let index = self.index_on_link(from, to, 0)?;
+                self.in_flight[index].from = parse_node(impostor)?;
+                self.deliver(index);
             }
             [node, "fires"] => {
-                let node = self.node(node)?;
-                let place = self.timers.iter().position(|set| set.node == node);
-                self.fire(place.ok_or_else(|| format!("node {node} has set no timer"))?);
+                let node = self.node_in_group(node)?;
+                let index = self.timers.iter().position(|set| set.node == node);
+                self.fire(index.ok_or_else(|| format!("node {node} has set no timer"))?);
             }
             [node, "suspects", other] => {
-                let (node, other) = (self.node(node)?, id(other)?);
+                let (node, other) = (self.node_in_group(node)?, parse_node(other)?);
                 self.step(node, &format!("{node} suspects {other}"), Input::Suspect(other));
             }
             [node, "trusts", other] => {
-                let (node, other) = (self.node(node)?, id(other)?);
+                let (node, other) = (self.node_in_group(node)?, parse_node(other)?);
                 self.step(node, &format!("{node} trusts {other}"), Input::Trust(other));
             }
             [node, word] => {
-                let node = self.node(node)?;
+                let node = self.node_in_group(node)?;
                 let unknown = || format!("`{word}` is not a command; the commands are {}", P::Command::WORDS);
                 self.command(node, P::Command::from_word(word).ok_or_else(unknown)?);
             }
@@ -375,28 +378,28 @@ where
         Ok(())
     }
 
-    fn node(&self, word: &str) -> Result<NodeId, String> {
-        let node = id(word).ok().filter(|node| node.index() < self.nodes.len());
+    fn node_in_group(&self, word: &str) -> Result<NodeId, String> {
+        let node = parse_node(word).ok().filter(|node| node.index() < self.nodes.len());
         node.ok_or_else(|| format!("there is no node `{word}`; the nodes are 1 to {}", self.nodes.len()))
     }
 
-    /// The places of the messages in flight from one node to another, oldest first.
-    fn places(&self, from: &str, to: &str) -> Result<Vec<usize>, String> {
-        let (from, to) = (self.node(from)?, self.node(to)?);
+    /// The indices of the messages in flight from one node to another, oldest first.
+    fn indices_on_link(&self, from: &str, to: &str) -> Result<Vec<usize>, String> {
+        let (from, to) = (self.node_in_group(from)?, self.node_in_group(to)?);
         let between = self.in_flight.iter().enumerate().filter(|(_, message)| message.is_between(from, to));
-        Ok(between.map(|(place, _)| place).collect())
+        Ok(between.map(|(index, _)| index).collect())
     }
 
-    /// The place of the message in flight from one node to another with `older` older ones before
+    /// The index of the message in flight from one node to another with `older` older ones before
     /// it.
-    fn place(&self, from: &str, to: &str, older: usize) -> Result<usize, String> {
-        let places = self.places(from, to)?;
-        let count = match places.len() {
+    fn index_on_link(&self, from: &str, to: &str, older: usize) -> Result<usize, String> {
+        let indices = self.indices_on_link(from, to)?;
+        let count = match indices.len() {
             0 => "no message is".into(),
             1 => "only 1 message is".into(),
             more => format!("only {more} messages are"),
         };
-        places.get(older).copied().ok_or_else(|| format!("{count} in flight from {from} to {to}"))
+        indices.get(older).copied().ok_or_else(|| format!("{count} in flight from {from} to {to}"))
     }
 
     fn step(&mut self, node: NodeId, cause: &str, input: Input<P>) -> Vec<P::Event> {
@@ -414,22 +417,23 @@ where
                 Effect::Emit { event, .. } => events.push(event),
                 Effect::SetTimer { timer, .. } => {
                     self.cancel(node, &timer);
-                    self.timers.push(SetTimer { node, timer, set: self.sent, answered: None });
+                    self.timers.push(SetTimer { node, timer, sent_before: self.sent_count, answers_below: None });
                 }
                 Effect::CancelTimer(timer) => self.cancel(node, &timer),
                 Effect::Save(_) => {}
             }
         }
-        for place in 0..self.timers.len() {
-            let SetTimer { set, answered, .. } = self.timers[place];
-            self.timers[place].answered = answered.or_else(|| self.has_arrived_below(set).then_some(self.sent));
+        for index in 0..self.timers.len() {
+            let SetTimer { sent_before, answers_below, .. } = self.timers[index];
+            self.timers[index].answers_below =
+                answers_below.or_else(|| self.all_arrived_below(sent_before).then_some(self.sent_count));
         }
         events
     }
 
     fn send(&mut self, from: NodeId, to: NodeId, message: P::Message) {
-        self.in_flight.push(InFlight { number: self.sent, from, to, message });
-        self.sent += 1;
+        self.in_flight.push(InFlight { number: self.sent_count, from, to, message });
+        self.sent_count += 1;
     }
 
     fn cancel(&mut self, node: NodeId, timer: &P::Timer) {
@@ -438,7 +442,7 @@ where
 }
 
 /// Parses the id of any node, also one outside the group: a test may forge messages of such a node.
-fn id(word: &str) -> Result<NodeId, String> {
+fn parse_node(word: &str) -> Result<NodeId, String> {
     word.parse().ok().and_then(NodeId::new).ok_or_else(|| format!("`{word}` is not a node's number"))
 }
 

@@ -21,15 +21,15 @@ impl Tree {
 
     /// The parent of a node; `None` for the root and for a node outside the group.
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
-        let place = self.0.place_of(node)?.checked_sub(1)? / 2;
-        self.0.as_slice().get(place).copied()
+        let index = self.0.place_of(node)?.checked_sub(1)? / 2;
+        self.0.as_slice().get(index).copied()
     }
 
     /// The children of a node.
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        let place = self.0.place_of(node);
-        let places = place.into_iter().flat_map(|place| [2 * place + 1, 2 * place + 2]);
-        places.filter_map(|place| self.0.as_slice().get(place).copied())
+        let index = self.0.place_of(node);
+        let indices = index.into_iter().flat_map(|index| [2 * index + 1, 2 * index + 2]);
+        indices.filter_map(|index| self.0.as_slice().get(index).copied())
     }
 
     /// Whether the two nodes are parent and child.
@@ -40,18 +40,18 @@ impl Tree {
     /// The next node on the path from one member to another; `None` if they are the same or one is
     /// outside the group.
     pub fn toward(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
-        let (start, mut place) = (self.0.place_of(from)?, self.0.place_of(to)?);
-        if start == place {
+        let (start, mut index) = (self.0.place_of(from)?, self.0.place_of(to)?);
+        if start == index {
             return None;
         }
         // Climbs from the destination. If that does not lead to the start, the path begins by
         // climbing as well.
-        while place > start {
-            let above = (place - 1) / 2;
-            if above == start {
-                return self.0.as_slice().get(place).copied();
+        while index > start {
+            let parent = (index - 1) / 2;
+            if parent == start {
+                return self.0.as_slice().get(index).copied();
             }
-            place = above;
+            index = parent;
         }
         self.parent(from)
     }
@@ -74,10 +74,10 @@ impl Tree {
         let Some(depth) = self.0.len().checked_ilog2() else { return 0 };
         let lowest_row = 1 << depth;
         // Whether the lowest row reaches below the root's second child.
-        let reaches_over = self.0.len() - lowest_row >= lowest_row / 2;
+        let reaches_second_subtree = self.0.len() - lowest_row >= lowest_row / 2;
         match depth {
             0 => 0,
-            _ if reaches_over => 2 * u64::from(depth),
+            _ if reaches_second_subtree => 2 * u64::from(depth),
             _ => 2 * u64::from(depth) - 1,
         }
     }
@@ -97,17 +97,17 @@ mod tests {
     #[test]
     fn rows_are_filled_in_order() {
         let tree = Tree::of(Group::of_size(6));
-        let at = |number: usize| NodeId::from_index(number - 1);
-        assert_eq!(tree.root(), Some(at(1)));
-        assert_eq!(tree.parent(at(1)), None);
-        assert_eq!(numbers(tree.children(at(1))), [2, 3]);
-        assert_eq!(numbers(tree.children(at(2))), [4, 5]);
-        assert_eq!(numbers(tree.children(at(3))), [6]);
-        assert_eq!(tree.parent(at(6)), Some(at(3)));
-        assert!(tree.joins(at(2), at(5)) && tree.joins(at(5), at(2)) && !tree.joins(at(4), at(5)));
-        assert_eq!(tree.distance(at(4), at(6)), Some(4));
-        assert_eq!(tree.distance(at(4), at(5)), Some(2));
-        assert_eq!(tree.distance(at(4), at(7)), None);
+        let node = |number: usize| NodeId::from_index(number - 1);
+        assert_eq!(tree.root(), Some(node(1)));
+        assert_eq!(tree.parent(node(1)), None);
+        assert_eq!(numbers(tree.children(node(1))), [2, 3]);
+        assert_eq!(numbers(tree.children(node(2))), [4, 5]);
+        assert_eq!(numbers(tree.children(node(3))), [6]);
+        assert_eq!(tree.parent(node(6)), Some(node(3)));
+        assert!(tree.joins(node(2), node(5)) && tree.joins(node(5), node(2)) && !tree.joins(node(4), node(5)));
+        assert_eq!(tree.distance(node(4), node(6)), Some(4));
+        assert_eq!(tree.distance(node(4), node(5)), Some(2));
+        assert_eq!(tree.distance(node(4), node(7)), None);
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
                 assert_eq!(next.is_none(), from == to, "from {from} to {to} of {size}");
                 let Some(next) = next else { continue };
                 assert!(tree.joins(from, next), "from {from} to {to} of {size} over {next}");
-                assert_eq!(tree.distance(next, to).map(|left| left + 1), tree.distance(from, to));
+                assert_eq!(tree.distance(next, to).map(|remaining| remaining + 1), tree.distance(from, to));
             }
             assert_eq!(tree.toward(NodeId::from_index(0), NodeId::from_index(size)), None);
         }

@@ -14,14 +14,14 @@ use core::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stay {
     pub incarnation: Incarnation,
-    /// The first view that contains it.
+    /// The view in which the stay began.
     pub since: Epoch,
 }
 
 /// The members of a group from this epoch until the next view.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(from = "Listed", into = "Listed"))]
+#[cfg_attr(feature = "serde", serde(from = "SerializedView", into = "SerializedView"))]
 pub struct View {
     epoch: Epoch,
     members: Group,
@@ -42,13 +42,13 @@ impl View {
     /// The view with this epoch and these members. If a node is listed twice, the later stay
     /// counts.
     pub fn new(epoch: Epoch, members: impl IntoIterator<Item = (NodeId, Stay)>) -> Self {
-        let mut named: Vec<_> = members.into_iter().collect();
-        named.sort_unstable();
-        named.reverse();
-        named.dedup_by_key(|(node, _)| *node);
-        named.reverse();
-        let members = named.iter().map(|(node, _)| *node).collect();
-        Self { epoch, members, stays: named.into_iter().map(|(_, stay)| stay).collect() }
+        let mut listed: Vec<_> = members.into_iter().collect();
+        listed.sort_unstable();
+        listed.reverse();
+        listed.dedup_by_key(|(node, _)| *node);
+        listed.reverse();
+        let members = listed.iter().map(|(node, _)| *node).collect();
+        Self { epoch, members, stays: listed.into_iter().map(|(_, stay)| stay).collect() }
     }
 
     /// The view's number.
@@ -71,7 +71,7 @@ impl View {
         self.members.iter().zip(self.stays.iter().copied())
     }
 
-    /// The members that belonged to an earlier view, and so have something to report.
+    /// The members whose stay began in an earlier view, and so may have state from that view.
     pub fn continuing_members(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.stays().filter(|(_, stay)| stay.since < self.epoch).map(|(node, _)| node)
     }
@@ -92,20 +92,20 @@ impl fmt::Display for View {
 /// The serialized form of a view: a list of members with their stays.
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Listed {
+struct SerializedView {
     epoch: Epoch,
     members: Vec<(NodeId, Stay)>,
 }
 
 #[cfg(feature = "serde")]
-impl From<Listed> for View {
-    fn from(listed: Listed) -> Self {
-        Self::new(listed.epoch, listed.members)
+impl From<SerializedView> for View {
+    fn from(serialized: SerializedView) -> Self {
+        Self::new(serialized.epoch, serialized.members)
     }
 }
 
 #[cfg(feature = "serde")]
-impl From<View> for Listed {
+impl From<View> for SerializedView {
     fn from(view: View) -> Self {
         Self { epoch: view.epoch, members: view.stays().collect() }
     }
@@ -119,7 +119,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn members_of_an_earlier_view_are_veterans() {
+    fn members_of_an_earlier_view_continue() {
         let [one, two, three] = [0, 1, 2].map(NodeId::from_index);
         let stay = |since| Stay { incarnation: Incarnation::FIRST, since: Epoch(since) };
         let view = View::new(Epoch(3), [(three, stay(1)), (one, stay(2)), (two, stay(3))]);

@@ -24,6 +24,6 @@ pub const MAX_CHARACTERS: usize = 50_000;
 pub fn draw(scene: &Scene) -> String {
     match SequenceDiagram::new(scene, Detail::All).write() {
         (text, 0) => text,
-        _ => SequenceDiagram::new(scene, Detail::Less).write().0,
+        _ => SequenceDiagram::new(scene, Detail::WithoutRules).write().0,
     }
 }

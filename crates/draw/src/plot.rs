@@ -151,7 +151,8 @@ pub struct Point {
     pub x: f64,
     pub y: f64,
     pub mark: Mark,
-    pub reach: Option<Range>,
+    /// The range of all measurements at this point; [`Key::range`] says of which kind.
+    pub range: Option<Range>,
     /// Confidence interval; [`Key::interval`] says of which level.
     pub interval: Option<Range>,
 }
@@ -304,7 +305,7 @@ impl Series {
 
 impl Point {
     pub fn new(x: f64, y: f64) -> Self {
-        Self { x, y, mark: Mark::Solid, reach: None, interval: None }
+        Self { x, y, mark: Mark::Solid, range: None, interval: None }
     }
 
     #[must_use]
@@ -315,7 +316,7 @@ impl Point {
     /// Adds the range of all measurements at this point, such as minimum to maximum.
     #[must_use]
     pub fn range(self, low: f64, high: f64) -> Self {
-        Self { reach: Some(Range { low, high }), ..self }
+        Self { range: Some(Range { low, high }), ..self }
     }
 
     /// Adds a confidence interval; [`Key::interval`] says of which level.

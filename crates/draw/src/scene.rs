@@ -208,7 +208,7 @@ pub enum Head {
         why: Loss,
         /// When the loss is known: at once if the network lost the message, else when it would have
         /// arrived.
-        at: TimePosition,
+        position: TimePosition,
     },
     /// The message arrives after the window, or never.
     Open,
@@ -218,7 +218,7 @@ pub enum Head {
 #[derive(Clone, Debug)]
 pub struct Band {
     pub text: String,
-    pub is_cut: bool,
+    pub is_partition: bool,
     /// Start; before `Scene::from` if the fault began earlier.
     pub from: TimePosition,
     pub to: Option<TimePosition>,
@@ -254,10 +254,10 @@ impl Heading {
 impl Omitted {
     /// Returns a sentence about what is left out; `None` if nothing is.
     pub fn summary(&self) -> Option<String> {
-        let part = |count: u64, one: &str, many: &str| match count {
+        let part = |count: u64, singular: &str, plural: &str| match count {
             0 => None,
-            1 => Some(format!("one {one}")),
-            count => Some(format!("{count} {many}")),
+            1 => Some(format!("one {singular}")),
+            count => Some(format!("{count} {plural}")),
         };
         let parts = [
             part(self.before, "earlier journal line", "earlier journal lines"),

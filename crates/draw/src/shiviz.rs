@@ -10,9 +10,9 @@
 //! (?<host>\S*) (?<clock>{.*})\n(?<time>\S*) (?<event>.*)
 //!
 //! n1 {"n1":1}
-//! 0.000 acquire · RA-1 asks everyone with (1, 1) · request → 2,3
+//! 0.000 acquire · RA-1 requests entry with (1, 1) · request → 2,3
 //! n2 {"n1":1,"n2":1}
-//! 1.203 request from 1 · RA-2 lets (1, 1) pass · reply → 1
+//! 1.203 request from 1 · RA-2 replies to (1, 1) · reply → 1
 //! ```
 //!
 //! ShiViz requires that each host numbers its own events 1, 2, 3, and that no clock refers to an
@@ -56,7 +56,7 @@ pub struct Shiviz<W: Write> {
     pending: Option<Pending>,
     events: u64,
     line: String,
-    failed: Option<io::Error>,
+    write_error: Option<io::Error>,
 }
 
 /// Position of the run relative to the window, which reaches from its first line to its last.
@@ -79,7 +79,7 @@ impl<W: Write> Shiviz<W> {
             pending: None,
             events: 0,
             line: format!("{PARSER}\n\n"),
-            failed: None,
+            write_error: None,
         };
         log.write_line();
         log
@@ -88,8 +88,8 @@ impl<W: Write> Shiviz<W> {
     /// Completes the log and returns its number of events. ShiViz refuses a log without events.
     /// Fails with the first write error, if there was one.
     pub fn finish(mut self) -> io::Result<u64> {
-        self.close();
-        match self.failed {
+        self.close_step();
+        match self.write_error {
             Some(error) => Err(error),
             None => {
                 self.out.flush()?;
@@ -100,16 +100,16 @@ impl<W: Write> Shiviz<W> {
 
     /// Writes the current line. After a failure, nothing more is written.
     fn write_line(&mut self) {
-        if self.failed.is_none()
+        if self.write_error.is_none()
             && let Err(error) = self.out.write_all(self.line.as_bytes())
         {
-            self.failed = Some(error);
+            self.write_error = Some(error);
         }
         self.line.clear();
     }
 
     fn advance(&mut self, time: Time) {
-        self.close();
+        self.close_step();
         if self.phase == WindowPhase::Before && !self.window.starts_after(time) {
             self.phase = WindowPhase::Within;
             self.clocks.begin();
@@ -119,10 +119,10 @@ impl<W: Write> Shiviz<W> {
         }
     }
 
-    fn close(&mut self) {
+    fn close_step(&mut self) {
         if let Some(step) = self.pending.take().filter(|step| !step.is_quiet()) {
             self.clocks.step(&step);
-            self.event(Some(step.node), step.time, &step.text);
+            self.write_event(Some(step.node), step.time, &step.text);
         }
     }
 
@@ -131,7 +131,7 @@ impl<W: Write> Shiviz<W> {
         self.phase == WindowPhase::Within && node.is_none_or(|node| self.window.shows_node(node))
     }
 
-    fn event(&mut self, node: Option<NodeId>, time: Time, text: &str) {
+    fn write_event(&mut self, node: Option<NodeId>, time: Time, text: &str) {
         if !self.shows(node) {
             return;
         }
@@ -147,7 +147,7 @@ impl<W: Write> Shiviz<W> {
         self.write_line();
     }
 
-    fn world(&mut self, time: Time, event: &WorldEvent<'_>) {
+    fn observe_world_event(&mut self, time: Time, event: &WorldEvent<'_>) {
         let text = words::world(event);
         match event {
             WorldEvent::Crashed { node, .. }
@@ -156,14 +156,14 @@ impl<W: Write> Shiviz<W> {
             | WorldEvent::Resumed { node } => {
                 if self.clocks.has(*node) {
                     self.clocks.local_event(*node);
-                    self.event(Some(*node), time, &text);
+                    self.write_event(Some(*node), time, &text);
                 }
             }
             WorldEvent::Lost { id, to, .. } => {
                 let seen = self.window.shows_node(id.sender) || self.window.shows_node(*to);
                 if self.phase == WindowPhase::Within && seen {
                     self.clocks.world_receives(*id);
-                    self.event(None, time, &text);
+                    self.write_event(None, time, &text);
                 } else {
                     self.clocks.drop_message(*id, *to);
                 }
@@ -172,13 +172,13 @@ impl<W: Write> Shiviz<W> {
                 self.clocks.duplicate(*id);
                 if self.phase == WindowPhase::Within && self.window.shows_node(id.sender) {
                     self.clocks.world_event();
-                    self.event(None, time, &text);
+                    self.write_event(None, time, &text);
                 }
             }
             WorldEvent::Changed { .. } => {
                 if self.phase == WindowPhase::Within {
                     self.clocks.world_event();
-                    self.event(None, time, &text);
+                    self.write_event(None, time, &text);
                 }
             }
         }
@@ -203,7 +203,7 @@ impl<W: Write, C: Display, E: Display> Observer<C, E> for Shiviz<W> {
                     step.add(effect);
                 }
             }
-            Moment::World { time, event } => self.world(*time, event),
+            Moment::World { time, event } => self.observe_world_event(*time, event),
         }
     }
 }

@@ -67,18 +67,18 @@ pub fn colours() -> impl Iterator<Item = Colour> {
 /// Returns a style sheet that defines the colours as CSS variables: `var(--ink)` is the ink colour
 /// of the picture's theme.
 pub fn variables(theme: Theme) -> String {
-    let list = |dark: bool| -> String {
+    let declarations = |is_dark: bool| -> String {
         colours()
-            .map(|colour| format!("--{}:{};", colour.name, if dark { colour.dark } else { colour.light }))
+            .map(|colour| format!("--{}:{};", colour.name, if is_dark { colour.dark } else { colour.light }))
             .collect()
     };
     match theme {
-        Theme::Light => format!("svg{{{}color-scheme:light}}", list(false)),
-        Theme::Dark => format!("svg{{{}color-scheme:dark}}", list(true)),
+        Theme::Light => format!("svg{{{}color-scheme:light}}", declarations(false)),
+        Theme::Dark => format!("svg{{{}color-scheme:dark}}", declarations(true)),
         Theme::Auto => format!(
             "svg{{{}color-scheme:light dark}}@media (prefers-color-scheme:dark){{svg{{{}}}}}",
-            list(false),
-            list(true)
+            declarations(false),
+            declarations(true)
         ),
     }
 }

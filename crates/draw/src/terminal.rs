@@ -3,9 +3,9 @@
 //!
 //! ```text
 //!   time  1          2          3
-//!  0.000  ●          │          │   acquire · RA-1 asks everyone with (1, 1) · request → 2,3
-//!  2.417  ├─request─▶●          │   RA-2 lets (1, 1) pass · reply → 1
-//!  2.901  ├──────────┼─request─▶●   RA-2 lets (1, 1) pass · reply → 1
+//!  0.000  ●          │          │   acquire · RA-1 requests entry with (1, 1) · request → 2,3
+//!  2.417  ├─request─▶●          │   RA-2 replies to (1, 1) · reply → 1
+//!  2.901  ├──────────┼─request─▶●   RA-2 replies to (1, 1) · reply → 1
 //! ```
 //!
 //! No line is wider than the terminal: long texts are cut with `…`. If the nodes do not fit side by
@@ -32,8 +32,8 @@ use text::{fit, isolated, width};
 
 /// Maximum number of messages in flight at the end that are drawn; more are counted.
 const MAX_OPEN: usize = 12;
-/// A picture with more lines repeats the node numbers at its end.
-const LONG: usize = 36;
+/// A picture with more lines than this repeats the node numbers at its end.
+const LONG_PICTURE_LINES: usize = 36;
 
 /// Layout options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,8 +84,8 @@ pub fn draw(scene: &Scene, options: &Options, paint: Paint<'_>) -> String {
         1 => page.write_line(TextStyle::Faint, "1 more message is in flight."),
         more => page.write_line(TextStyle::Faint, &format!("{more} more messages are in flight.")),
     }
-    if items.len() > LONG {
-        page.nodes(scene);
+    if items.len() > LONG_PICTURE_LINES {
+        page.node_numbers(scene);
     }
     footer::write(&mut page, scene);
     page.text
@@ -113,46 +113,46 @@ impl Page<'_> {
         if scene.omitted.before > 0 {
             self.write_line(TextStyle::Faint, &format!("… {}", counted(scene.omitted.before, "earlier journal line")));
         }
-        self.nodes(scene);
+        self.node_numbers(scene);
     }
 
-    fn nodes(&mut self, scene: &Scene) {
-        let mut row = TextRow::new(self.layout.texts);
-        row.put(self.layout.time - "time".len(), TextStyle::Faint, "time");
+    fn node_numbers(&mut self, scene: &Scene) {
+        let mut row = TextRow::new(self.layout.text_column);
+        row.put(self.layout.time_width - "time".len(), TextStyle::Faint, "time");
         // A number that would touch the previous one is left out.
-        let mut free = 0;
+        let mut next_free_column = 0;
         for (column, lane) in self.layout.lanes.iter().zip(&scene.lanes) {
             let number = lane.node.to_string();
             let first = column.saturating_sub(number.len() / 2);
-            if first >= free {
+            if first >= next_free_column {
                 row.put(first, TextStyle::Heading, &number);
-                free = first + number.len() + 1;
+                next_free_column = first + number.len() + 1;
             }
         }
         self.line(Line { row, texts: Vec::new() });
     }
 
     fn line(&mut self, line: Line) {
-        let texts = self.texts(&line.texts);
+        let texts = self.fitted_texts(&line.texts);
         let row = line.row.paint(self.paint, !texts.is_empty());
         self.end(&(row + &texts));
     }
 
-    fn texts(&self, texts: &[(TextStyle, String)]) -> String {
-        let mut left = self.layout.room();
+    fn fitted_texts(&self, texts: &[(TextStyle, String)]) -> String {
+        let mut room = self.layout.text_room();
         let mut line = String::new();
-        for (index, (style, text)) in words::shortened(texts, left).iter().enumerate() {
+        for (index, (style, text)) in words::shortened(texts, room).iter().enumerate() {
             if index > 0 {
-                if left < width(words::BETWEEN) + 2 {
-                    line.push_str(&(self.paint)(TextStyle::Faint, &fit(" …", left)));
+                if room < width(words::SEPARATOR) + 2 {
+                    line.push_str(&(self.paint)(TextStyle::Faint, &fit(" …", room)));
                     break;
                 }
-                line.push_str(&(self.paint)(TextStyle::Faint, words::BETWEEN));
-                left -= width(words::BETWEEN);
+                line.push_str(&(self.paint)(TextStyle::Faint, words::SEPARATOR));
+                room -= width(words::SEPARATOR);
             }
-            let text = fit(text, left);
+            let text = fit(text, room);
             line.push_str(&(self.paint)(*style, &isolated(&text)));
-            left -= width(&text);
+            room -= width(&text);
         }
         line
     }

@@ -20,8 +20,8 @@ const ASCII: [u8; 95] = [
 
 /// Returns the width of one character, in hundredths of the font size.
 fn character_width(character: char) -> i32 {
-    let place = (character as usize).checked_sub(' ' as usize);
-    match (place.and_then(|place| ASCII.get(place)), character) {
+    let index = (character as usize).checked_sub(' ' as usize);
+    match (index.and_then(|index| ASCII.get(index)), character) {
         (Some(width), _) => i32::from(*width),
         (None, '\u{202f}') => 20,
         (None, '·') => 32,

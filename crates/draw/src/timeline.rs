@@ -37,7 +37,7 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<TimelineItem> {
     let ends =
         ends.filter_map(|(index, band)| Some(TimelineItem { position: band.to?, kind: ItemKind::BandEnd(index) }));
     let losses = (0..).zip(&scene.arrows).filter_map(|(index, arrow)| match arrow.head {
-        Head::Lost { at, .. } => Some(TimelineItem { position: at, kind: ItemKind::Loss(index) }),
+        Head::Lost { position, .. } => Some(TimelineItem { position, kind: ItemKind::Loss(index) }),
         Head::Step(_) | Head::Open => None,
     });
     let view_spans = (0..).zip(&scene.view_spans).filter(|(_, view_span)| view_span.from.time >= scene.from);
@@ -51,8 +51,8 @@ pub(crate) fn timeline(scene: &Scene) -> Vec<TimelineItem> {
         violations.chain(view_spans).chain(starts).chain(losses).chain(ends).chain(marks).chain(steps).collect();
     // A stable sort keeps the scene's order between equal keys.
     items.sort_by_key(|item| {
-        let numbered = matches!(item.kind, ItemKind::Step(_) | ItemKind::Mark(_));
-        (item.position.order, numbered, item.position.time, rank(scene, item.kind))
+        let is_numbered = matches!(item.kind, ItemKind::Step(_) | ItemKind::Mark(_));
+        (item.position.order, is_numbered, item.position.time, rank(scene, item.kind))
     });
     items
 }

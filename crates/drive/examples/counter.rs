@@ -99,10 +99,11 @@ fn start_one(
     Ok(start(setup, (address, mailbox), move || Replica::new(me, settings), on_events)?)
 }
 
-fn wait<T>(receiver: &Receiver<NodeEvent>, matches: impl Fn(&NodeEvent) -> Option<T>) -> Result<T, Box<dyn Error>> {
+/// Waits for an event for which `select` returns a value, and returns that value.
+fn wait<T>(receiver: &Receiver<NodeEvent>, select: impl Fn(&NodeEvent) -> Option<T>) -> Result<T, Box<dyn Error>> {
     loop {
-        if let Some(found) = matches(&receiver.recv_timeout(Duration::from_secs(30))?) {
-            return Ok(found);
+        if let Some(value) = select(&receiver.recv_timeout(Duration::from_secs(30))?) {
+            return Ok(value);
         }
     }
 }

@@ -10,6 +10,7 @@ use std::fs;
 /// while the machine is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
+    /// When the clock shows zero, in nanoseconds since the boot.
     origin: i64,
 }
 
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_keeps_its_name_until_it_is_booted_again() {
+    fn the_boot_id_does_not_change_while_the_machine_runs() {
         assert_eq!(boot_id(), boot_id());
     }
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::io;
 
 /// Receives a node's messages and events. They must not leave the process before
-/// [`Engine::settle`].
+/// [`Engine::settle`] has returned.
 pub trait Outlet<P: Protocol> {
     /// Sends a message to one node. `number` counts the transmissions of this incarnation.
     fn send(&mut self, to: NodeId, number: u64, message: P::Message);
@@ -58,6 +58,7 @@ pub struct StartState<D> {
 pub struct Parts<D: Durable, O> {
     pub me: NodeId,
     pub clock: Clock,
+    /// Seed of the random lengths of timers.
     pub seed: u64,
     pub disk: Disk<D>,
     pub record: O,
@@ -78,7 +79,7 @@ struct Host<P: Protocol, D: Durable, O> {
     barrier: Barrier<P>,
     save_queue: SaveQueue<P, D>,
     /// Number of saves that the node knows to be durable.
-    durable: u64,
+    durable_saves: u64,
     /// Number of transmissions of this incarnation.
     transmissions: u64,
     record: O,
@@ -102,7 +103,7 @@ where
             timers: Timers::new(seed),
             barrier: Barrier::default(),
             save_queue: SaveQueue::new(disk),
-            durable: 0,
+            durable_saves: 0,
             transmissions: 0,
             record,
             failure: None,
@@ -127,10 +128,10 @@ where
     }
 
     /// Starts the node.
-    pub fn start(&mut self, found: StartState<P::Durable>, out: &mut impl Outlet<P>) {
-        let StartState { durable, incarnation, is_blank } = found;
-        let taken = ObservedInput::Start { incarnation, blank: is_blank };
-        self.take(taken, Input::Start { durable, incarnation }, out);
+    pub fn start(&mut self, state: StartState<P::Durable>, out: &mut impl Outlet<P>) {
+        let StartState { durable, incarnation, is_blank } = state;
+        let observed = ObservedInput::Start { incarnation, blank: is_blank };
+        self.record_and_step(observed, Input::Start { durable, incarnation }, out);
     }
 
     /// Gives the node a command of its client.
@@ -149,27 +150,27 @@ where
     pub fn message(&mut self, sender: Sender, message: P::Message, out: &mut impl Outlet<P>) {
         let Sender { node: from, incarnation, number } = sender;
         let id = MessageId { sender: from, number };
-        let taken = ObservedInput::Message { id, kind: message.kind(), wrapped: message.is_wrapped(), incarnation };
-        self.take(taken, Input::Message { from, message }, out);
+        let observed = ObservedInput::Message { id, kind: message.kind(), wrapped: message.is_wrapped(), incarnation };
+        self.record_and_step(observed, Input::Message { from, message }, out);
     }
 
     /// Gives the node a new view of its group.
     pub fn view(&mut self, view: View, out: &mut impl Outlet<P>) {
         let recorded = view.clone();
-        self.take(ObservedInput::View(&recorded), Input::View(view), out);
+        self.record_and_step(ObservedInput::View(&recorded), Input::View(view), out);
     }
 
     /// Gives the node a lease: it may act in its view until its clock shows this time.
     pub fn lease(&mut self, until: Time, out: &mut impl Outlet<P>) {
-        self.take(ObservedInput::Lease(until), Input::Lease(until), out);
+        self.record_and_step(ObservedInput::Lease(until), Input::Lease(until), out);
     }
 
     /// Notifies the node that the failure detector suspects another node, or trusts it again.
     pub fn suspect(&mut self, node: NodeId, is_suspect: bool, out: &mut impl Outlet<P>) {
         if is_suspect {
-            self.take(ObservedInput::Suspect(node), Input::Suspect(node), out);
+            self.record_and_step(ObservedInput::Suspect(node), Input::Suspect(node), out);
         } else {
-            self.take(ObservedInput::Trust(node), Input::Trust(node), out);
+            self.record_and_step(ObservedInput::Trust(node), Input::Trust(node), out);
         }
     }
 
@@ -178,21 +179,21 @@ where
     pub fn disk(&mut self, report: Report, out: &mut impl Outlet<P>) {
         match report {
             Report::Saved { count, .. } => self.saved(count, out),
-            Report::Full(_) => self.take(ObservedInput::DiskFull, Input::DiskFull, out),
-            Report::Free => self.take(ObservedInput::DiskFree, Input::DiskFree, out),
+            Report::Full(_) => self.record_and_step(ObservedInput::DiskFull, Input::DiskFull, out),
+            Report::Free => self.record_and_step(ObservedInput::DiskFree, Input::DiskFree, out),
             Report::Failed(error) => self.host.failure = Some(Failure::Disk(Some(error))),
         }
     }
 
-    /// Fires all timers that are due.
+    /// Fires all timers whose time has come, the earliest first.
     pub fn fire(&mut self, out: &mut impl Outlet<P>) {
         while let Some(timer) = self.host.timers.fire(self.host.now) {
             let recorded = timer.clone();
-            self.take(ObservedInput::Timer(&recorded), Input::Timer(timer), out);
+            self.record_and_step(ObservedInput::Timer(&recorded), Input::Timer(timer), out);
         }
     }
 
-    /// Returns when the next timer is due, if any is set.
+    /// Returns when the next timer fires, if any is set.
     pub fn next_timer(&self) -> Option<Time> {
         self.host.timers.next()
     }
@@ -201,7 +202,8 @@ where
     /// saves count as durable now. If this fails, the node must stop, and no message or event of
     /// the turn may leave the process.
     pub fn settle(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {
-        while matches!(self.host.save_queue.disk, Disk::None) && self.host.durable < self.host.barrier.saves_requested()
+        while matches!(self.host.save_queue.disk, Disk::None)
+            && self.host.durable_saves < self.host.barrier.saves_requested()
         {
             self.saved(self.host.barrier.saves_requested(), out);
         }
@@ -229,7 +231,7 @@ where
     fn saved(&mut self, count: u64, out: &mut impl Outlet<P>) {
         let (time, node) = (self.host.now, self.host.me);
         self.host.record.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Saved(count) });
-        self.host.durable = count;
+        self.host.durable_saves = count;
         self.host.barrier.durable(count);
         while let Some(effect) = self.host.barrier.release() {
             self.host.carry_out(effect, out);
@@ -237,9 +239,9 @@ where
         self.step(Input::Saved(count), out);
     }
 
-    fn take(&mut self, taken: ObservedInput<'_, P::Command>, input: Input<P>, out: &mut impl Outlet<P>) {
+    fn record_and_step(&mut self, observed: ObservedInput<'_, P::Command>, input: Input<P>, out: &mut impl Outlet<P>) {
         let (time, node) = (self.host.now, self.host.me);
-        self.host.record.observe(&Moment::Input { time, now: time, node, input: taken });
+        self.host.record.observe(&Moment::Input { time, now: time, node, input: observed });
         self.step(input, out);
     }
 
@@ -260,14 +262,14 @@ where
     fn carry_out(&mut self, effect: Effect<P>, out: &mut impl Outlet<P>) {
         match effect {
             Effect::Send { to, message, order: _ } => {
-                let first = self.take_numbers(1);
-                self.observe(ObservedEffect::Send { to, sent: self.sent(first, &message) });
+                let first = self.reserve_numbers(1);
+                self.observe(ObservedEffect::Send { to, sent: self.describe_sent(first, &message) });
                 out.send(to, first, message);
             }
             Effect::Multicast { to, message, order: _ } => {
                 let others = to.len() - usize::from(to.contains(self.me));
-                let first = self.take_numbers(others as u64);
-                self.observe(ObservedEffect::Multicast { to: &to, sent: self.sent(first, &message) });
+                let first = self.reserve_numbers(others as u64);
+                self.observe(ObservedEffect::Multicast { to: &to, sent: self.describe_sent(first, &message) });
                 out.multicast(&to, first, message);
             }
             Effect::Save(write) => {
@@ -292,13 +294,13 @@ where
     }
 
     /// Reserves numbers for this many transmissions and returns the first.
-    fn take_numbers(&mut self, transmissions: u64) -> u64 {
+    fn reserve_numbers(&mut self, transmissions: u64) -> u64 {
         let first = self.transmissions + 1;
         self.transmissions += transmissions;
         first
     }
 
-    fn sent<'m>(&self, number: u64, message: &'m P::Message) -> Sent<'m> {
+    fn describe_sent<'m>(&self, number: u64, message: &'m P::Message) -> Sent<'m> {
         Sent::new(MessageId { sender: self.me, number }, message, self.record.reads_sizes())
     }
 

@@ -5,12 +5,12 @@ use quorate_core::{Duration, Span, Time};
 /// The timers that are set. A linear search is enough, because a node has few.
 pub(crate) struct Timers<T> {
     set: Vec<(Time, T)>,
-    state: u64,
+    random_state: u64,
 }
 
 impl<T: Eq> Timers<T> {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { set: Vec::new(), state: seed }
+        Self { set: Vec::new(), random_state: seed }
     }
 
     pub(crate) fn set(&mut self, now: Time, timer: T, span: Span) {
@@ -25,23 +25,23 @@ impl<T: Eq> Timers<T> {
         index.map(|index| self.set.swap_remove(index)).is_some()
     }
 
-    /// Returns when the next timer is due.
+    /// Returns when the next timer fires.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.set.iter().map(|(due, _)| *due).min()
+        self.set.iter().map(|(time, _)| *time).min()
     }
 
-    /// Removes and returns the timer that is due first, if any is due.
+    /// Removes and returns the earliest timer whose time is not after `now`, if any.
     pub(crate) fn fire(&mut self, now: Time) -> Option<T> {
-        let due = self.set.iter().enumerate().filter(|(_, (due, _))| *due <= now);
-        let (index, _) = due.min_by_key(|(_, (due, _))| *due)?;
+        let expired = self.set.iter().enumerate().filter(|(_, (time, _))| *time <= now);
+        let (index, _) = expired.min_by_key(|(_, (time, _))| *time)?;
         Some(self.set.swap_remove(index).1)
     }
 
     /// Returns a random duration in the span, by SplitMix64. Its statistical quality does not
     /// matter.
     fn draw(&mut self, span: Span) -> Duration {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
+        self.random_state = self.random_state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random_state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
@@ -76,10 +76,10 @@ mod tests {
     #[test]
     fn a_draw_lies_in_its_span() {
         let mut timers = Timers::<()>::new(7);
-        let [least, most] = [3, 9].map(Duration::from_nanos);
+        let [minimum, maximum] = [3, 9].map(Duration::from_nanos);
         let draws: std::collections::BTreeSet<_> =
-            (0..1_000).map(|_| timers.draw(Span::between(least, most))).collect();
-        assert_eq!((draws.first(), draws.last(), draws.len()), (Some(&least), Some(&most), 7));
+            (0..1_000).map(|_| timers.draw(Span::between(minimum, maximum))).collect();
+        assert_eq!((draws.first(), draws.last(), draws.len()), (Some(&minimum), Some(&maximum), 7));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::TypeId;
 use std::sync::Arc;
-use wrapped::Wrapped;
+use wrapped::WrapperCodec;
 
 /// Encodes and decodes the erased messages of one algorithm, and opens its disks.
 ///
@@ -24,8 +24,8 @@ use wrapped::Wrapped;
 /// which it refuses; for each wrapper there is a method that returns a codec for it.
 #[derive(Clone)]
 pub struct AnyCodec {
-    messages: Arc<dyn Messages>,
-    disk: Disk,
+    messages: Arc<dyn MessageCodec>,
+    disk: DiskFormat,
 }
 
 impl AnyCodec {
@@ -34,21 +34,21 @@ impl AnyCodec {
         P: Parts<Message: DeserializeOwned>,
         WriteOf<P>: ErasableWrite,
     {
-        Self::new::<P::Durable>(Bare::of::<P::Message>())
+        Self::new::<P::Durable>(AlgorithmCodec::of::<P::Message>())
     }
 
     pub fn for_protocol_in_views<P>() -> Self
     where
         P: ErasableInViews + InViews<Message: DeserializeOwned, Report: DeserializeOwned>,
     {
-        Self::new::<()>(Bare::of::<P::Message>().reporting::<P::Report>())
+        Self::new::<()>(AlgorithmCodec::of::<P::Message>().with_reports::<P::Report>())
     }
 
-    fn new<D>(messages: impl Messages + 'static) -> Self
+    fn new<D>(messages: impl MessageCodec + 'static) -> Self
     where
         D: ErasableDurable + Durable<Write: ErasableWrite>,
     {
-        Self { messages: Arc::new(messages), disk: Disk::of::<D>() }
+        Self { messages: Arc::new(messages), disk: DiskFormat::of::<D>() }
     }
 
     /// Returns the codec for the same algorithm with a failure detector
@@ -85,7 +85,7 @@ impl AnyCodec {
     #[must_use]
     pub fn member(self) -> Self {
         let codec = self.around::<membership::Message<AnyMessage, AnyReport>>();
-        Self { disk: Disk::of::<quorate_replica::Durable>(), ..codec }
+        Self { disk: DiskFormat::of::<quorate_replica::Durable>(), ..codec }
     }
 
     /// Returns the codec for the same deadlock detector with processes that send each other
@@ -103,7 +103,7 @@ impl AnyCodec {
     }
 
     fn around<W: wrapped::Wrapper>(self) -> Self {
-        Self { messages: Arc::new(Wrapped::<W>::around(self.messages)), disk: self.disk }
+        Self { messages: Arc::new(WrapperCodec::<W>::around(self.messages)), disk: self.disk }
     }
 
     /// Returns whether the algorithm saves anything. If so, its nodes must not be restarted without
@@ -131,20 +131,22 @@ impl<C: 'static, E: 'static> Codec<Erased<C, E>> for AnyCodec {
     }
 }
 
+/// How the durable state of one algorithm is read from a disk.
 #[derive(Clone, Copy)]
-struct Disk {
+struct DiskFormat {
     unseal: fn(AnyDurable) -> Result<AnyDurable, Unreadable>,
+    /// Whether the algorithm saves anything.
     is_used: bool,
 }
 
-impl Disk {
+impl DiskFormat {
     fn of<D: ErasableDurable + Durable<Write: ErasableWrite>>() -> Self {
         Self { unseal: AnyDurable::unseal::<D>, is_used: TypeId::of::<D>() != TypeId::of::<()>() }
     }
 }
 
 /// Encodes and decodes erased messages and reports.
-trait Messages: Send + Sync {
+trait MessageCodec: Send + Sync {
     fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed>;
     fn decode(&self, bytes: &[u8]) -> Result<AnyMessage, Malformed>;
     fn encode_report(&self, report: &AnyReport, into: &mut Vec<u8>) -> Result<(), Malformed>;
@@ -152,14 +154,14 @@ trait Messages: Send + Sync {
 }
 
 /// The codec of an algorithm without a wrapper.
-struct Bare {
+struct AlgorithmCodec {
     encode: fn(&AnyMessage, &mut Vec<u8>) -> Result<(), Malformed>,
     decode: fn(&[u8]) -> Result<AnyMessage, Malformed>,
     encode_report: fn(&AnyReport, &mut Vec<u8>) -> Result<(), Malformed>,
     decode_report: fn(&[u8]) -> Result<AnyReport, Malformed>,
 }
 
-impl Bare {
+impl AlgorithmCodec {
     fn of<M: Describe + ErasablePart + DeserializeOwned>() -> Self {
         Self {
             encode: |message, into| pack_known(message.peek::<M>(), into),
@@ -169,7 +171,7 @@ impl Bare {
         }
     }
 
-    fn reporting<R: ErasablePart + DeserializeOwned>(self) -> Self {
+    fn with_reports<R: ErasablePart + DeserializeOwned>(self) -> Self {
         Self {
             encode_report: |report, into| pack_known(report.peek::<R>(), into),
             decode_report: |bytes| unpack::<R>(bytes).map(AnyReport::new),
@@ -178,7 +180,7 @@ impl Bare {
     }
 }
 
-impl Messages for Bare {
+impl MessageCodec for AlgorithmCodec {
     fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
         (self.encode)(message, into)
     }

@@ -11,14 +11,15 @@ use std::hash::{Hash, Hasher};
 #[derive(Clone)]
 pub struct AnyDetector {
     detector: Erased<WaitEvent, Finding>,
-    understands: fn(&dyn Any, &Need<Agent>) -> bool,
+    /// Calls `supports` of the detector's own type.
+    supports: fn(&dyn Any, &Need<Agent>) -> bool,
 }
 
 impl AnyDetector {
     pub fn new<D: Detector + Erasable>(detector: D) -> Self {
         Self {
             detector: Erased::new(detector),
-            understands: |detector, need| detector.downcast_ref::<D>().is_some_and(|detector| detector.supports(need)),
+            supports: |detector, need| detector.downcast_ref::<D>().is_some_and(|detector| detector.supports(need)),
         }
     }
 }
@@ -51,6 +52,6 @@ impl Protocol for AnyDetector {
 
 impl Detector for AnyDetector {
     fn supports(&self, need: &Need<Agent>) -> bool {
-        (self.understands)(self.detector.node.as_any(), need)
+        (self.supports)(self.detector.node.as_any(), need)
     }
 }

@@ -59,10 +59,10 @@ impl Sealed {
 /// The text form is the algorithm's own, as journals have it. The binary form is sealed, and only
 /// that can be read again.
 #[derive(Clone)]
-pub struct AnyWrite(Writing);
+pub struct AnyWrite(WriteForm);
 
 #[derive(Clone)]
-enum Writing {
+enum WriteForm {
     Typed(Arc<dyn WriteObject>),
     Sealed(Sealed),
 }
@@ -72,7 +72,7 @@ impl AnyWrite {
     where
         D: Durable<Write: ErasableWrite> + ErasableDurable,
     {
-        Self(Writing::Typed(Arc::new(TypedWrite::<D>(write))))
+        Self(WriteForm::Typed(Arc::new(TypedWrite::<D>(write))))
     }
 }
 
@@ -134,9 +134,9 @@ impl<D: Durable<Write: Serialize>> Serialize for TypedWrite<D> {
 impl Serialize for AnyWrite {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Writing::Typed(write) if serializer.is_human_readable() => erased_serde::serialize(&**write, serializer),
-            Writing::Typed(write) => write.seal().map_err(S::Error::custom)?.serialize(serializer),
-            Writing::Sealed(sealed) => sealed.serialize(serializer),
+            WriteForm::Typed(write) if serializer.is_human_readable() => erased_serde::serialize(&**write, serializer),
+            WriteForm::Typed(write) => write.seal().map_err(S::Error::custom)?.serialize(serializer),
+            WriteForm::Sealed(sealed) => sealed.serialize(serializer),
         }
     }
 }
@@ -146,16 +146,16 @@ impl<'de> Deserialize<'de> for AnyWrite {
         if deserializer.is_human_readable() {
             return Err(D::Error::custom("cannot read the text form of a write: only its algorithm can"));
         }
-        Sealed::deserialize(deserializer).map(|sealed| Self(Writing::Sealed(sealed)))
+        Sealed::deserialize(deserializer).map(|sealed| Self(WriteForm::Sealed(sealed)))
     }
 }
 
 impl PartialEq for AnyWrite {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Writing::Typed(one), Writing::Typed(other)) => one.equals(other.as_any()),
-            (Writing::Sealed(one), Writing::Sealed(other)) => one == other,
-            (Writing::Typed(_) | Writing::Sealed(_), _) => false,
+            (WriteForm::Typed(this), WriteForm::Typed(other)) => this.equals(other.as_any()),
+            (WriteForm::Sealed(this), WriteForm::Sealed(other)) => this == other,
+            (WriteForm::Typed(_) | WriteForm::Sealed(_), _) => false,
         }
     }
 }
@@ -165,8 +165,8 @@ impl Eq for AnyWrite {}
 impl Hash for AnyWrite {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
-            Writing::Typed(write) => write.hash_into(state),
-            Writing::Sealed(sealed) => sealed.hash(state),
+            WriteForm::Typed(write) => write.hash_into(state),
+            WriteForm::Sealed(sealed) => sealed.hash(state),
         }
     }
 }
@@ -180,8 +180,10 @@ pub struct AnyDurable(Content);
 enum Content {
     #[default]
     Empty,
+    /// An earlier disk was lost, with all its writes.
     Wiped,
     Written(Box<dyn DurableObject>),
+    /// Bytes that were not yet read as the type of an algorithm.
     Unread(SealedLog),
 }
 
@@ -196,6 +198,7 @@ struct SealedLog {
 enum Base {
     Empty,
     Wiped,
+    /// The complete state.
     Image(Sealed),
 }
 
@@ -241,6 +244,7 @@ where
 {
     fn apply(&mut self, write: Arc<dyn WriteObject>) {
         let any: Arc<dyn Any + Send + Sync> = write;
+        // A write of another algorithm is ignored.
         if let Ok(write) = any.downcast::<TypedWrite<D>>() {
             self.0.apply(Arc::unwrap_or_clone(write).0);
         }
@@ -291,7 +295,7 @@ impl AnyDurable {
 impl Content {
     /// Applies a write of a known type. If the state cannot be read as that type, the write is
     /// appended sealed, so that nothing is lost.
-    fn with(self, write: Arc<dyn WriteObject>) -> Self {
+    fn with_write(self, write: Arc<dyn WriteObject>) -> Self {
         let mut durable = match self {
             Self::Empty => write.empty(),
             Self::Wiped => write.wiped(),
@@ -309,6 +313,7 @@ impl Content {
         Self::Written(durable)
     }
 
+    /// Appends a sealed write without reading it.
     fn with_sealed(self, write: Sealed) -> Self {
         let mut log = match self {
             Self::Unread(log) => log,
@@ -339,8 +344,8 @@ impl Durable for AnyDurable {
     fn apply(&mut self, AnyWrite(write): AnyWrite) {
         let content = std::mem::take(&mut self.0);
         self.0 = match write {
-            Writing::Typed(write) => content.with(write),
-            Writing::Sealed(write) => content.with_sealed(write),
+            WriteForm::Typed(write) => content.with_write(write),
+            WriteForm::Sealed(write) => content.with_sealed(write),
         };
     }
 
@@ -372,8 +377,8 @@ impl<'de> Deserialize<'de> for AnyDurable {
 impl PartialEq for AnyDurable {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Content::Written(one), Content::Written(other)) => one.equals(other.as_any()),
-            (Content::Unread(one), Content::Unread(other)) => one == other,
+            (Content::Written(this), Content::Written(other)) => this.equals(other.as_any()),
+            (Content::Unread(this), Content::Unread(other)) => this == other,
             (Content::Empty, Content::Empty) | (Content::Wiped, Content::Wiped) => true,
             (Content::Empty | Content::Wiped | Content::Written(_) | Content::Unread(_), _) => false,
         }

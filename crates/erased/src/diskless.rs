@@ -1,5 +1,5 @@
-//! Erased nodes in wrappers that require `Durable = ()`, which the type of an erased node does not
-//! say.
+//! Puts erased nodes that save nothing into wrappers that require `Durable = ()`. The durable state
+//! of every erased node is an `AnyDurable`.
 
 use crate::disk::AnyDurable;
 use crate::erased::{Erased, Node};

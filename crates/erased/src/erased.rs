@@ -22,7 +22,7 @@ impl<C: 'static, E: 'static> Erased<C, E> {
         P: Erasable<Command = C, Event = E>,
         WriteOf<P>: ErasableWrite,
     {
-        Self { node: Box::new(Typed::<P, Packed>::new(node)) }
+        Self { node: Box::new(Typed::<P, EraseDurable>::new(node)) }
     }
 
     /// Erases the type of a wrapper around an erased node, whose messages and timers are then
@@ -64,6 +64,7 @@ pub trait ErasableDurable: Clone + Eq + Hash + Serialize + DeserializeOwned + Se
 
 impl<D: Clone + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static> ErasableDurable for D {}
 
+/// A write that can be erased: it can be cloned, compared, hashed and serialized.
 pub trait ErasableWrite: Serialize + DeserializeOwned + Clone + Eq + Hash + Send + Sync + 'static {}
 
 impl<W: Serialize + DeserializeOwned + Clone + Eq + Hash + Send + Sync + 'static> ErasableWrite for W {}
@@ -80,6 +81,7 @@ impl<C: 'static, E: 'static> Protocol for Erased<C, E> {
     }
 }
 
+/// A node without its type, for use in a box.
 pub(crate) trait Node<C: 'static, E: 'static>: Send + Sync {
     fn step(&mut self, now: Time, input: Input<Erased<C, E>>, out: &mut Effects<'_, Erased<C, E>>);
     fn duplicate(&self) -> Box<dyn Node<C, E>>;
@@ -109,20 +111,20 @@ impl<C: 'static, E: 'static> Hash for Erased<C, E> {
 }
 
 /// Returns whether the other value is of the same type and equal.
-pub(crate) fn equal<T: Eq + 'static>(one: &T, other: &dyn Any) -> bool {
-    other.downcast_ref::<T>().is_some_and(|other| one == other)
+pub(crate) fn equal<T: Eq + 'static>(value: &T, other: &dyn Any) -> bool {
+    other.downcast_ref::<T>().is_some_and(|other| value == other)
 }
 
 /// Converts between the durable state of a node and the erased one.
-pub(crate) trait Disk<P: Protocol>: Send + Sync + 'static {
+pub(crate) trait DurableConversion<P: Protocol>: Send + Sync + 'static {
     fn read(durable: AnyDurable) -> P::Durable;
     fn write(write: WriteOf<P>) -> AnyWrite;
 }
 
-/// Converts the durable state of a typed node.
-pub(crate) struct Packed;
+/// Erases and restores the type of the durable state.
+pub(crate) struct EraseDurable;
 
-impl<P> Disk<P> for Packed
+impl<P> DurableConversion<P> for EraseDurable
 where
     P: Parts,
     WriteOf<P>: ErasableWrite,
@@ -139,7 +141,7 @@ where
 /// Passes on the durable state of an inner node, which is erased already.
 struct PassThrough;
 
-impl<P: Protocol<Durable = AnyDurable>> Disk<P> for PassThrough {
+impl<P: Protocol<Durable = AnyDurable>> DurableConversion<P> for PassThrough {
     fn read(durable: AnyDurable) -> AnyDurable {
         durable
     }
@@ -149,6 +151,7 @@ impl<P: Protocol<Durable = AnyDurable>> Disk<P> for PassThrough {
     }
 }
 
+/// A node with its type, as a [`Node`]. `D` converts its durable state.
 pub(crate) struct Typed<P, D>(pub(crate) P, PhantomData<D>);
 
 impl<P, D> Typed<P, D> {
@@ -160,7 +163,7 @@ impl<P, D> Typed<P, D> {
 impl<P, D> Node<P::Command, P::Event> for Typed<P, D>
 where
     P: Erasable<Command: 'static, Event: 'static>,
-    D: Disk<P>,
+    D: DurableConversion<P>,
 {
     fn step(
         &mut self,
@@ -196,18 +199,18 @@ pub(crate) fn step_typed<P, D>(
     out: &mut Effects<'_, Erased<P::Command, P::Event>>,
 ) where
     P: Parts<Command: 'static, Event: 'static>,
-    D: Disk<P>,
+    D: DurableConversion<P>,
 {
     let input = match input {
         Input::Start { durable, incarnation } => Input::Start { durable: D::read(durable), incarnation },
         Input::Command(command) => Input::Command(command),
         Input::Message { from, message } => match message.typed() {
             Some(message) => Input::Message { from, message },
-            None => return foreign(out, "message"),
+            None => return note_foreign(out, "message"),
         },
         Input::Timer(timer) => match timer.typed() {
             Some(timer) => Input::Timer(timer),
-            None => return foreign(out, "timer"),
+            None => return note_foreign(out, "timer"),
         },
         Input::Saved(count) => Input::Saved(count),
         Input::Suspect(node) => Input::Suspect(node),
@@ -222,8 +225,8 @@ pub(crate) fn step_typed<P, D>(
 
 /// Notes an input of another algorithm. The driver that mixed up two algorithms is at fault, not
 /// the node.
-pub(crate) fn foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, what: &str) {
-    out.note("foreign", format_args!("ignores a {what} of another algorithm"));
+pub(crate) fn note_foreign<C: 'static, E: 'static>(out: &mut Effects<'_, Erased<C, E>>, input_kind: &str) {
+    out.note("foreign", format_args!("ignores a {input_kind} of another algorithm"));
 }
 
 /// Erases the types of a node's effects and passes them on.
@@ -238,7 +241,7 @@ impl<'a, 'b, C: 'static, E: 'static, D> Eraser<'a, 'b, C, E, D> {
 impl<P, D> Sink<P> for Eraser<'_, '_, P::Command, P::Event, D>
 where
     P: Parts<Command: 'static, Event: 'static>,
-    D: Disk<P>,
+    D: DurableConversion<P>,
 {
     fn effect(&mut self, effect: Effect<P>) {
         self.0.put(match effect {

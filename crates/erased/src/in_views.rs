@@ -4,7 +4,7 @@
 //! compiled once per family, and only the algorithm itself once per algorithm.
 
 use crate::diskless::{DisklessSink, step_node};
-use crate::erased::{Erasable, Erased, Eraser, Node, Packed, Typed, foreign};
+use crate::erased::{Erasable, EraseDurable, Erased, Eraser, Node, Typed, note_foreign};
 use crate::message::{AnyMessage, AnyReport, AnyTimer, ErasablePart};
 use quorate_core::membership::LeaseTerms;
 use quorate_core::wrap::{InViews, Leased, Viewed};
@@ -25,7 +25,7 @@ impl<P: Erasable<Durable = ()> + InViews<Report: ErasablePart>> ErasableInViews 
 
 impl<C: 'static, E: 'static> ErasedInViews<C, E> {
     pub fn new<P: ErasableInViews<Command = C, Event = E>>(node: P) -> Self {
-        Self { node: Box::new(Typed::<P, Packed>::new(node)) }
+        Self { node: Box::new(Typed::<P, EraseDurable>::new(node)) }
     }
 
     /// Returns the node for a group that never changes.
@@ -67,13 +67,13 @@ trait NodeInViews<C: 'static, E: 'static>: Node<C, E> {
     fn forget(&mut self, me: NodeId, ends: bool);
     fn lost(&self) -> E;
     fn wants_to_leave(&self) -> bool;
-    fn thaw(&mut self, now: Time, out: &mut Effects<'_, Erased<C, E>>);
+    fn lease_renewed(&mut self, now: Time, out: &mut Effects<'_, Erased<C, E>>);
     fn max_queued_commands(&self) -> usize;
     fn refused(&mut self, command: &C) -> Option<E>;
 }
 
 /// Forwards the methods without erased types to the inner node.
-macro_rules! pass_on {
+macro_rules! forward_methods {
     ($node:tt, $command:ty, $event:ty) => {
         fn is_holder(&self) -> bool {
             self.$node.is_holder()
@@ -96,7 +96,7 @@ macro_rules! pass_on {
     };
 }
 
-impl<P> NodeInViews<P::Command, P::Event> for Typed<P, Packed>
+impl<P> NodeInViews<P::Command, P::Event> for Typed<P, EraseDurable>
 where
     P: ErasableInViews<Command: 'static, Event: 'static>,
 {
@@ -116,18 +116,18 @@ where
         reports: &BTreeMap<NodeId, AnyReport>,
         out: &mut Effects<'_, Erased<P::Command, P::Event>>,
     ) {
-        let typed = |(node, report): (&NodeId, &AnyReport)| Some((*node, report.peek::<P::Report>()?.clone()));
-        let known: BTreeMap<NodeId, P::Report> = reports.iter().filter_map(typed).collect();
-        if known.len() < reports.len() {
-            foreign(out, "report");
+        let to_typed = |(node, report): (&NodeId, &AnyReport)| Some((*node, report.peek::<P::Report>()?.clone()));
+        let typed_reports: BTreeMap<NodeId, P::Report> = reports.iter().filter_map(to_typed).collect();
+        if typed_reports.len() < reports.len() {
+            note_foreign(out, "report");
         }
-        self.0.resume(now, me, view, &known, &mut Effects::new(&mut Eraser::<_, _, Packed>::new(out)));
+        self.0.resume(now, me, view, &typed_reports, &mut Effects::new(&mut Eraser::<_, _, EraseDurable>::new(out)));
     }
 
-    pass_on!(0, P::Command, P::Event);
+    forward_methods!(0, P::Command, P::Event);
 
-    fn thaw(&mut self, now: Time, out: &mut Effects<'_, Erased<P::Command, P::Event>>) {
-        self.0.lease_renewed(now, &mut Effects::new(&mut Eraser::<_, _, Packed>::new(out)));
+    fn lease_renewed(&mut self, now: Time, out: &mut Effects<'_, Erased<P::Command, P::Event>>) {
+        self.0.lease_renewed(now, &mut Effects::new(&mut Eraser::<_, _, EraseDurable>::new(out)));
     }
 }
 
@@ -181,9 +181,9 @@ impl<C: 'static, E: Leased<C> + 'static> InViews for ErasedInViews<C, E> {
         self.node.resume(now, me, view, reports, &mut Effects::new(&mut DisklessSink(out)));
     }
 
-    pass_on!(node, C, E);
+    forward_methods!(node, C, E);
 
     fn lease_renewed(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        self.node.thaw(now, &mut Effects::new(&mut DisklessSink(out)));
+        self.node.lease_renewed(now, &mut Effects::new(&mut DisklessSink(out)));
     }
 }

@@ -1,7 +1,7 @@
 //! Nodes whose state cannot be cloned, such as an external engine: they can be run, but not
 //! checked.
 
-use crate::erased::{ErasableWrite, Erased, Node, Packed, Parts, step_typed};
+use crate::erased::{ErasableWrite, EraseDurable, Erased, Node, Parts, step_typed};
 use quorate_core::{Effects, Input, Time, WriteOf};
 use std::any::Any;
 use std::hash::Hasher;
@@ -35,7 +35,7 @@ where
         input: Input<Erased<P::Command, P::Event>>,
         out: &mut Effects<'_, Erased<P::Command, P::Event>>,
     ) {
-        step_typed::<P, Packed>(&mut self.0, now, input, out);
+        step_typed::<P, EraseDurable>(&mut self.0, now, input, out);
     }
 
     fn duplicate(&self) -> Box<dyn Node<P::Command, P::Event>> {

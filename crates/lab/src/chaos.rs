@@ -53,7 +53,7 @@ impl RandomFault {
 
 impl FaultMix {
     /// Parses a mix that is a constant of the program and therefore valid.
-    pub(crate) fn known(words: &str) -> Self {
+    pub(crate) fn from_constant(words: &str) -> Self {
         let mix = words.parse();
         debug_assert!(mix.is_ok(), "{mix:?}");
         mix.unwrap_or_default()
@@ -92,7 +92,7 @@ impl FaultMix {
     }
 }
 
-/// Draws one fault. `None` for a partition of a single node.
+/// Draws one fault. `None` for a partition that would separate no nodes.
 fn draw_one(kind: RandomFault, nodes: usize, rng: &mut SeededRng) -> Option<Fault> {
     let node = NodeId::from_index(rng.below(nodes as u64) as usize);
     match kind {
@@ -101,8 +101,8 @@ fn draw_one(kind: RandomFault, nodes: usize, rng: &mut SeededRng) -> Option<Faul
         RandomFault::Cut => {
             let side: Vec<_> = (0..nodes).map(NodeId::from_index).filter(|_| rng.below(2) == 0).collect();
             let side = if side.is_empty() || side.len() == nodes { vec![node] } else { side };
-            let named: Vec<_> = side.iter().map(|node| node.to_string()).collect();
-            let side: Side = named.join(",").parse().ok()?;
+            let names: Vec<_> = side.iter().map(|node| node.to_string()).collect();
+            let side: Side = names.join(",").parse().ok()?;
             (nodes > 1).then(|| Cut::between(vec![side, Side::Rest]).ok().map(Fault::Cut)).flatten()
         }
         RandomFault::Deaf => {
@@ -111,12 +111,14 @@ fn draw_one(kind: RandomFault, nodes: usize, rng: &mut SeededRng) -> Option<Faul
             Cut::one_way(from?, to?).ok().map(Fault::Cut)
         }
         RandomFault::Skew => {
+            // Up to a second in either direction.
             let nanos = i64::try_from(rng.below(2_000_000_000)).ok()?;
             Some(Fault::Skew { node, by: Offset::from_nanos(nanos - 1_000_000_000) })
         }
         RandomFault::Drift => {
-            let parts = i32::try_from(rng.below(400_000)).ok()?;
-            Some(Fault::Drift { node, by: Ppm::new(parts - 200_000)? })
+            // Up to 20 % faster or slower.
+            let parts_per_million = i32::try_from(rng.below(400_000)).ok()?;
+            Some(Fault::Drift { node, by: Ppm::new(parts_per_million - 200_000)? })
         }
         RandomFault::Full => Some(Fault::Disk { node, trouble: DiskTrouble::Full }),
         RandomFault::Disk => Some(Fault::Disk { node, trouble: DiskTrouble::Fails }),

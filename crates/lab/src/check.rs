@@ -46,8 +46,8 @@ pub trait CheckedFamily: FamilyLab<Event: Eq + Hash> {
 
     fn check_clients(check: &CheckSpec<Self>) -> Result<Self::CheckClients, LabError>;
 
-    /// Which parties receive notices of crashes.
-    fn deaths(_check: &CheckSpec<Self>) -> CrashNotices {
+    /// Which nodes receive notices of crashes.
+    fn crash_notices(_check: &CheckSpec<Self>) -> CrashNotices {
         CrashNotices::Off
     }
 
@@ -93,7 +93,7 @@ impl<F: CheckedFamily> CheckSpec<F> {
             effort: Effort {
                 search: Search::Breadth,
                 threads: 1,
-                memory: 4 << 30,
+                memory: 4 << 30, // 4 GiB
                 reduce: true,
                 stop_at_first: false,
                 properties: None,
@@ -123,13 +123,14 @@ impl<F: CheckedFamily> CheckSpec<F> {
         Spec { nodes: self.setup.nodes, links, settings: F::run_settings(self), ..Spec::new(self.algorithm) }
     }
 
-    fn group(&self) -> Setup {
+    /// The setup, with what the algorithm and its family determine.
+    fn complete_setup(&self) -> Setup {
         let setup = &self.setup;
         // Without crashes there is nothing to announce. Without restarts, saves take effect at
         // once, because no node reads them.
         Setup {
             fifo: setup.fifo || F::needs_fifo(&self.algorithm),
-            crash_notices: if setup.crashes > 0 { F::deaths(self) } else { CrashNotices::Off },
+            crash_notices: if setup.crashes > 0 { F::crash_notices(self) } else { CrashNotices::Off },
             prompt_disks: setup.restarts == 0,
             crash_interrupts_sends: F::CRASH_INTERRUPTS_SENDS,
             ..setup.clone()
@@ -145,8 +146,8 @@ impl<F: CheckedFamily> CheckSpec<F> {
             words.push(format!("--rounds {rounds}"));
         }
         words.extend(F::behavior_flags(self));
-        let mut flag = |differs: bool, text: String| {
-            if differs {
+        let mut flag = |is_needed: bool, text: String| {
+            if is_needed {
                 words.push(text);
             }
         };
@@ -222,10 +223,10 @@ pub fn run<F: CheckedFamily>(check: &CheckSpec<F>, report: Report<'_>) -> Result
     let spec = check.spec();
     spec.validate()?;
     let make = Arc::new(F::maker(&spec));
-    let mut checker = Checker::new(make, F::check_clients(check)?, check.group())?;
-    if let Some(wanted) = &check.effort.properties {
+    let mut checker = Checker::new(make, F::check_clients(check)?, check.complete_setup())?;
+    if let Some(requested) = &check.effort.properties {
         let known = checker.properties();
-        if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
+        if let Some(name) = requested.iter().find(|name| !known.contains(&name.as_str())) {
             return Err(CheckSpecError::UnknownProperty { name: name.clone(), known: known.join(", ") }.into());
         }
     }

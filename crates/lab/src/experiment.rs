@@ -69,7 +69,7 @@ fn run_dyn<F: FamilyLab>(
     spec.validate()?;
     let header = header(spec)?;
     let mut observers = ((Writer::new(journal, &header), observer), Judges::new(spec));
-    let (ending, events) = play_dyn(spec, &mut observers);
+    let (ending, events) = simulate_dyn(spec, &mut observers);
     let ((writer, _), judges) = observers;
     let (fingerprint, lines) = writer.finish_with(Some(ending)).map_err(LabError::Write)?;
     Ok(Outcome {
@@ -80,15 +80,15 @@ fn run_dyn<F: FamilyLab>(
         lines,
         summary: judges.summary(),
         messages: judges.messages.summary(),
-        verdicts: judges.verdicts(spec.cut_short(ending, events)),
+        verdicts: judges.verdicts(spec.why_cut_short(ending, events)),
     })
 }
 
 /// Runs an experiment for its verdicts only, as fast as possible. Also returns the number of
 /// inputs.
 pub(crate) fn judge<F: FamilyLab>(spec: &Spec<F>) -> (Vec<Verdict>, u64) {
-    let played = simulate(spec, F::properties(spec, JudgingLevel::Verdicts));
-    (mark_undecided(played.observer.verdicts(), spec.cut_short(played.ending, played.events)), played.events)
+    let run = simulate(spec, F::properties(spec, JudgingLevel::Verdicts));
+    (mark_undecided(run.observer.verdicts(), spec.why_cut_short(run.ending, run.events)), run.events)
 }
 
 /// Marks liveness verdicts as undecided if the run was cut short.
@@ -112,12 +112,13 @@ where
     F: FamilyLab,
     O: Observer<F::Command, F::Event>,
 {
-    let (ending, events) = play_dyn(spec, &mut observer);
+    let (ending, events) = simulate_dyn(spec, &mut observer);
     FinishedRun { ending, events, observer }
 }
 
-/// Like [`play`] with dynamic dispatch, so that the simulator is compiled once per family.
-fn play_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
+/// Like [`simulate`] with dynamic dispatch, so that the simulator is compiled once per family.
+/// Returns the ending and the number of inputs.
+fn simulate_dyn<F: FamilyLab>(spec: &Spec<F>, observer: &mut dyn Observer<F::Command, F::Event>) -> (Ending, u64) {
     let mut world = World::new(&spec.setup(), F::maker(spec), observer);
     spec.every_fault().into_iter().for_each(|fault| world.schedule(fault));
     world.set_directions(spec.directions());
@@ -143,7 +144,7 @@ pub(crate) struct Judges<F: FamilyLab> {
     events: u64,
     end: Time,
     /// The results before the first orderly stop of a node, if no node has started since.
-    stopped: Option<ResultsBeforeStop<F>>,
+    results_before_stop: Option<ResultsBeforeStop<F>>,
 }
 
 /// Results before the group shuts down.
@@ -161,12 +162,12 @@ impl<F: FamilyLab> Judges<F> {
             properties: F::properties(spec, JudgingLevel::Figures),
             events: 0,
             end: Time::ZERO,
-            stopped: None,
+            results_before_stop: None,
         }
     }
 
     pub(crate) fn summary(&self) -> F::Summary {
-        self.stopped.as_ref().map_or_else(|| self.present_summary(), |results| results.summary.clone())
+        self.results_before_stop.as_ref().map_or_else(|| self.current_summary(), |results| results.summary.clone())
     }
 
     /// Returns the verdicts at the end of the run. `cut_short` is the reason if the run was stopped
@@ -174,7 +175,7 @@ impl<F: FamilyLab> Judges<F> {
     /// must hold until the last node has stopped.
     pub(crate) fn verdicts(&self, cut_short: Option<String>) -> Vec<Verdict> {
         let mut verdicts = self.properties.verdicts();
-        for before in self.stopped.iter().flat_map(|results| &results.verdicts) {
+        for before in self.results_before_stop.iter().flat_map(|results| &results.verdicts) {
             if before.kind == Kind::Eventually
                 && let Some(verdict) = verdicts.iter_mut().find(|verdict| verdict.name == before.name)
             {
@@ -188,18 +189,18 @@ impl<F: FamilyLab> Judges<F> {
         self.events
     }
 
-    fn present_summary(&self) -> F::Summary {
+    fn current_summary(&self) -> F::Summary {
         F::summary(&self.spec, &self.messages, &self.measures, &self.properties)
     }
 
     /// Saves the results at the first orderly stop of a node, and discards them when a node starts.
-    fn note_stops(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
+    fn record_stop(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
         match moment {
-            Moment::World { event: WorldEvent::Ended { .. }, .. } if self.stopped.is_none() => {
-                let (summary, verdicts) = (self.present_summary(), self.properties.verdicts());
-                self.stopped = Some(ResultsBeforeStop { summary, verdicts });
+            Moment::World { event: WorldEvent::Ended { .. }, .. } if self.results_before_stop.is_none() => {
+                let (summary, verdicts) = (self.current_summary(), self.properties.verdicts());
+                self.results_before_stop = Some(ResultsBeforeStop { summary, verdicts });
             }
-            Moment::Input { input: ObservedInput::Start { .. }, .. } => self.stopped = None,
+            Moment::Input { input: ObservedInput::Start { .. }, .. } => self.results_before_stop = None,
             Moment::Input { .. } | Moment::Effect { .. } | Moment::World { .. } => {}
         }
     }
@@ -217,7 +218,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Judges<F> {
     }
 
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
-        self.note_stops(moment);
+        self.record_stop(moment);
         self.end = moment.time();
         self.events += u64::from(matches!(moment, Moment::Input { .. }));
         Observer::<F::Command, F::Event>::observe(&mut self.messages, moment);

@@ -24,7 +24,7 @@
 //! The command line needs no change. If the checker supports its algorithms, the family also
 //! implements [`CheckedFamily`](crate::check::CheckedFamily) in `check/` and overrides
 //! [`as_checked`](RunFamily::as_checked); options that only its checks accept are a field of
-//! [`BehaviorArgs`](crate::check::HabitArgs). If its algorithms can be compared with the
+//! [`BehaviorArgs`](crate::check::BehaviorArgs). If its algorithms can be compared with the
 //! literature, the family implements [`ComparedFamily`](crate::compare::ComparedFamily) in
 //! `compare.rs`, and its options are a field of [`CompareOptions`](crate::compare::CompareOptions).
 //! The fuzzer's corpus gets seeds from each family that provides them.

@@ -11,20 +11,22 @@ use std::str::FromStr;
 /// An option that does not apply or has no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
-    #[error("--{option} does not apply to '{algorithm}' of the {own} family; it is an option of the {of} family.")]
-    NotApplicable { option: String, of: Family, algorithm: String, own: Family },
     #[error(
-        "--views does not apply to '{algorithm}' of the {own} family; it is an option of the {} families.",
-        with_views()
+        "--{option} does not apply to '{algorithm}' of the {family} family; it is an option of the {option_family} family."
     )]
-    NoViews { algorithm: String, own: Family },
+    NotApplicable { option: String, option_family: Family, algorithm: String, family: Family },
+    #[error(
+        "--views does not apply to '{algorithm}' of the {family} family; it is an option of the {} families.",
+        families_with_views()
+    )]
+    NoViews { algorithm: String, family: Family },
     #[error("--{option} has no effect {condition}; omit --{name}.", name = option.split(' ').next().unwrap_or_default())]
     NoEffect { option: String, condition: String },
 }
 
 impl OptionsError {
-    pub fn not_applicable(option: &str, of: Family, algorithm: &str, own: Family) -> Self {
-        Self::NotApplicable { option: option.to_owned(), of, algorithm: algorithm.to_owned(), own }
+    pub fn not_applicable(option: &str, option_family: Family, algorithm: &str, family: Family) -> Self {
+        Self::NotApplicable { option: option.to_owned(), option_family, algorithm: algorithm.to_owned(), family }
     }
 
     /// Returns the error for an option that has no effect under a condition, such as "without
@@ -47,7 +49,7 @@ impl FamilyArgs {
         self.views.settings().is_some()
     }
 
-    /// Rejects options that do not apply to this algorithm.
+    /// Rejects options that do not apply to this algorithm of the family `own`.
     pub fn reject_other_families(&self, own: Family, algorithm: &str) -> Result<(), OptionsError> {
         for (family, options) in self.groups().into_iter().filter(|(family, _)| *family != own) {
             if let Some(option) = options.given() {
@@ -58,12 +60,12 @@ impl FamilyArgs {
     }
 
     /// The first given option that belongs to another family, with that family.
-    pub fn foreign(&self, own: Family) -> Option<(&'static str, Family)> {
-        let mut others = self.groups().into_iter().filter(|(family, _)| *family != own);
+    pub fn foreign(&self, family: Family) -> Option<(&'static str, Family)> {
+        let mut others = self.groups().into_iter().filter(|(group, _)| *group != family);
         others.find_map(|(family, options)| Some((options.given()?, family)))
     }
 
-    /// The first given option that changes the settings of this family.
+    /// The first given option that changes the settings of this family, including those of views.
     pub fn own(&self, family: Family) -> Option<&'static str> {
         let own = self.groups().into_iter().find(|(group, _)| *group == family);
         own.and_then(|(_, options)| options.given()).or_else(|| self.views.given())
@@ -83,15 +85,14 @@ impl FamilyArgs {
 }
 
 /// Rejects `--views` for a family without views.
-pub(crate) fn refuse_views(are_wanted: bool, own: Family, algorithm: &str) -> Result<(), OptionsError> {
-    if are_wanted && !own.has_views() {
-        return Err(OptionsError::NoViews { algorithm: algorithm.to_owned(), own });
+pub(crate) fn refuse_views(wants_views: bool, family: Family, algorithm: &str) -> Result<(), OptionsError> {
+    if wants_views && !family.has_views() {
+        return Err(OptionsError::NoViews { algorithm: algorithm.to_owned(), family });
     }
     Ok(())
 }
 
-/// The names of the families with views.
-fn with_views() -> String {
+fn families_with_views() -> String {
     let families: Vec<_> = Family::ALL.into_iter().filter(|family| family.has_views()).map(Family::name).collect();
     families.join(" and ")
 }
@@ -157,9 +158,9 @@ where
 
 /// Parses a whole number that is not negative. The error says what to write instead.
 pub fn parse_whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
-    let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<N>());
+    let maximum = u64::MAX >> (u64::BITS as usize - 8 * size_of::<N>());
     text.parse().map_err(|error: ParseIntError| match error.kind() {
-        IntErrorKind::PosOverflow => format!("the number must be at most {most}; got '{}'.", text.escape_debug()),
+        IntErrorKind::PosOverflow => format!("the number must be at most {maximum}; got '{}'.", text.escape_debug()),
         _ => format!("'{}' is not a whole number; write for example 7.", text.escape_debug()),
     })
 }

@@ -45,8 +45,8 @@ impl<F: FamilyLab> Replayed<F> {
 pub fn entry_of<R: BufRead>(journal: &Journal<R>) -> Result<&'static Entry, LabError> {
     let header = journal.header();
     // The header names the algorithm twice; the name in the run's settings decides.
-    let named = header.run.get("algorithm").and_then(|name| name.as_str()).unwrap_or(&header.algorithm);
-    entry(named)
+    let name = header.run.get("algorithm").and_then(|name| name.as_str()).unwrap_or(&header.algorithm);
+    entry(name)
 }
 
 /// Reads the experiment from a journal's header, and checks that the header is consistent.
@@ -139,6 +139,6 @@ pub fn cut_short<F: FamilyLab, R: BufRead>(spec: &Spec<F>, journal: &Journal<R>,
     let ending = journal.ending()?;
     let stopped = || "the run was stopped before everything was done".to_owned();
     // The header of a recorded run has no limits: its clients stop the processes.
-    let of_processes = journal.header().recorded && ending == Ending::Stopped;
-    spec.cut_short(ending, events).or_else(|| of_processes.then(stopped))
+    let was_stopped_by_clients = journal.header().recorded && ending == Ending::Stopped;
+    spec.why_cut_short(ending, events).or_else(|| was_stopped_by_clients.then(stopped))
 }

@@ -53,12 +53,12 @@ use trial::{Failure, Tally};
 /// The default maximum number of tried runs.
 pub const TRIES: u64 = 20_000;
 
-/// How much longer than the first run its script may take, because clock drift causes rounding.
+/// How much longer than the first run its script may take: times are rounded if clocks drift.
 const SLACK: Duration = Duration::from_micros(10);
 
 /// Number of other seeds of a journal's experiment to try, and how many failing ones to shrink.
 const OTHER_SEEDS: u64 = 100;
-const MAX_SEEDS: usize = 4;
+const MAX_FAILING_SEEDS: usize = 4;
 
 /// A run to shrink.
 #[derive(Clone, Debug)]
@@ -115,12 +115,12 @@ pub struct Shrunk<F: FamilyLab> {
 /// Why a run cannot be shrunk.
 #[derive(Debug, Error)]
 pub enum ShrinkError {
-    #[error("{what} in this run, so there is nothing to shrink. Use '{sweep}' to search for a failing seed.")]
-    Holds { what: String, sweep: String },
+    #[error("{finding} in this run, so there is nothing to shrink. Use '{sweep}' to search for a failing seed.")]
+    Holds { finding: String, sweep: String },
     #[error("--property must name a property of this algorithm; got '{}'. The properties are {known}.", name.escape_debug())]
     UnknownProperty { name: String, known: String },
-    #[error("{what} in this journal, so there is nothing to shrink.")]
-    JournalHolds { what: String },
+    #[error("{finding} in this journal, so there is nothing to shrink.")]
+    JournalHolds { finding: String },
     #[error(
         "cannot shrink a run that repeats forever, because no script can: it violates a liveness property. It was found by \
          '{found_by}', and has the fewest possible steps if that was a breadth-first search. Use 'quorate replay' to see \
@@ -151,9 +151,9 @@ pub fn run<F: FamilyLab>(
     spec.validate()?;
     check_property(spec, property.as_deref())?;
     let Some(failure) = trial::find_failure(spec, property.as_deref()) else {
-        let what = nothing_fails(property.as_deref());
+        let finding = nothing_fails(property.as_deref());
         let sweep = format!("{} --seeds 1000", Spec { seed: 1, ..spec.clone() }.command("sweep"));
-        return Err(ShrinkError::Holds { what, sweep });
+        return Err(ShrinkError::Holds { finding, sweep });
     };
     let mut search = Search::new(spec.clone(), failure, *tries, progress);
     search.reduce_random_run();
@@ -174,12 +174,12 @@ pub fn first_failing<F: FamilyLab>(
 ) -> Result<Option<u64>, ShrinkError> {
     spec.validate()?;
     check_property(spec, property)?;
-    let mut all = (0..seeds).map(|index| (index, spec.seed.wrapping_add(index)));
-    let found = all.find(|(index, seed)| {
+    let mut seeds = (0..seeds).map(|index| (index, spec.seed.wrapping_add(index)));
+    let found = seeds.find(|(index, seed)| {
         let candidate = Spec { seed: *seed, ..spec.clone() };
         trial::find_failure(&candidate, property).is_some() || !progress(*index)
     });
-    // An interruption also ends the search, with a seed that need not fail.
+    // The search also ends if `progress` interrupts it, with a seed that need not fail.
     Ok(found
         .map(|(_, seed)| seed)
         .filter(|seed| trial::find_failure(&Spec { seed: *seed, ..spec.clone() }, property).is_some()))
@@ -201,8 +201,8 @@ where
     check_property(&spec, property)?;
     let header = journal.header().clone();
     let (read, tally) = summarise_with::<F, R, _>(&mut journal, Tally::<F>::new(spec.nodes))?;
-    let Some(recorded) = trial::failure(tally, &read.verdicts, property, false) else {
-        return Err(ShrinkError::JournalHolds { what: nothing_fails(property) });
+    let Some(recorded) = trial::first_failure(tally, &read.verdicts, property, false) else {
+        return Err(ShrinkError::JournalHolds { finding: nothing_fails(property) });
     };
     if header.found_by.is_none() && !header.recorded && trial::find_failure(&spec, Some(recorded.name)).is_some() {
         // A simulated run can be repeated by its seed, which allows more candidates.
@@ -218,7 +218,7 @@ where
         Some(Obstacle::Foreign) => return Err(ShrinkError::Foreign),
         None => {}
     }
-    let first = Figures {
+    let journal_figures = Figures {
         nodes: spec.nodes,
         commands: recorded.commands,
         faults: choices.script.faults.len() as u64,
@@ -238,10 +238,13 @@ where
         });
     };
     let mut search = Search::new(script, failure, tries, progress);
-    search.set_first_figures(first);
+    search.set_first_figures(journal_figures);
     search.refine();
     // Other seeds of the same experiment may fail in a simpler way.
-    (1..=OTHER_SEEDS).filter(|seed| search.try_other_run(Spec { seed: *seed, ..spec.clone() })).take(MAX_SEEDS).count();
+    (1..=OTHER_SEEDS)
+        .filter(|seed| search.try_other_run(Spec { seed: *seed, ..spec.clone() }))
+        .take(MAX_FAILING_SEEDS)
+        .count();
     search.refine();
     Ok(search.finish())
 }
@@ -266,11 +269,11 @@ fn check_property<F: FamilyLab>(spec: &Spec<F>, property: Option<&str>) -> Resul
 }
 
 /// The experiment with a script for the clients and the faults; the remaining choices stay random.
-/// `is_full` includes pauses and bad links.
-fn scripted<F: FamilyLab>(spec: &Spec<F>, choices: RecordedChoices, is_full: bool) -> Spec<F> {
+/// `with_implied_faults` includes pauses and bad links.
+fn scripted<F: FamilyLab>(spec: &Spec<F>, choices: RecordedChoices, with_implied_faults: bool) -> Spec<F> {
     let mut script = Script { directions: Vec::new(), ..choices.script };
-    if is_full {
-        script.faults.extend(choices.shown);
+    if with_implied_faults {
+        script.faults.extend(choices.implied_faults);
         script.faults.sort_by_key(|timed| timed.at);
     }
     Spec {
@@ -327,15 +330,16 @@ fn record_choices<F: FamilyLab>(spec: &Spec<F>, failure: &Failure) -> RecordedCh
 }
 
 /// Smaller numbers, the smallest first: up to three, half, one less.
-pub(crate) fn fewer(count: u64) -> impl Iterator<Item = u64> {
-    let mut all: Vec<u64> = (1..=3).chain([count / 2, count.saturating_sub(1)]).filter(|less| *less < count).collect();
-    all.sort_unstable();
-    all.dedup();
-    all.into_iter()
+pub(crate) fn smaller_counts(count: u64) -> impl Iterator<Item = u64> {
+    let mut counts: Vec<u64> =
+        (1..=3).chain([count / 2, count.saturating_sub(1)]).filter(|smaller| *smaller < count).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    counts.into_iter()
 }
 
 /// The same experiment with smaller settings of the family, the smallest first.
-fn smaller<F: FamilyLab>(spec: &Spec<F>) -> Vec<Spec<F>> {
+fn with_smaller_settings<F: FamilyLab>(spec: &Spec<F>) -> Vec<Spec<F>> {
     let others = F::smaller(&spec.settings).into_iter().filter(|settings| *settings != spec.settings);
     others.map(|settings| Spec { settings, ..spec.clone() }).collect()
 }

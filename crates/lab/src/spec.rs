@@ -126,7 +126,7 @@ impl<F: FamilyLab> Spec<F> {
         match self.nodes {
             0 => return Err(SpecError::NoNodes.into()),
             nodes if nodes > MAX_NODES => {
-                return Err(SpecError::TooManyNodes { nodes, most: MAX_NODES }.into());
+                return Err(SpecError::TooManyNodes { nodes, maximum: MAX_NODES }.into());
             }
             _ => {}
         }
@@ -149,9 +149,9 @@ impl<F: FamilyLab> Spec<F> {
     pub(crate) fn from_header(run: &Value) -> Result<Self, LabError> {
         let header_error = |error: serde_json::Error| LabError::Header(error.to_string());
         let spec: Self = serde_json::from_value(run.clone()).map_err(header_error)?;
-        let known = spec.to_header()?;
+        let written = spec.to_header()?;
         let mut fields = run.as_object().into_iter().flat_map(|fields| fields.keys());
-        match fields.find(|field| known.get(field).is_none()) {
+        match fields.find(|field| written.get(field).is_none()) {
             Some(field) => Err(LabError::Header(format!("unknown field `{}`", field.escape_debug()))),
             None => Ok(spec),
         }
@@ -200,14 +200,14 @@ impl<F: FamilyLab> Spec<F> {
     }
 
     /// The longest duration of a request and its reply; `None` if a latency has no bound. Includes
-    /// the time in which a node is busy with other inputs.
+    /// the time in which a node is busy with other inputs: four of each node.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         let bounded = |latency| match latency {
             Latency::Fixed(_) | Latency::Uniform { .. } => Some(assumed_bound(latency)),
             Latency::LongTail { .. } => None,
         };
-        let busy = bounded(self.processing)?.times(4 * self.nodes as u64);
-        Some(bounded(self.latency)?.times(2) + busy)
+        let busy_time = bounded(self.processing)?.times(4 * self.nodes as u64);
+        Some(bounded(self.latency)?.times(2) + busy_time)
     }
 
     /// Whether messages can be lost or duplicated.
@@ -219,7 +219,8 @@ impl<F: FamilyLab> Spec<F> {
             || self.directions().iter().any(Direction::is_unreliable)
     }
 
-    /// Whether messages can be lost or duplicated, and no reliable links repair it.
+    /// Whether messages can be lost or duplicated, by the experiment or by these `faults`, and no
+    /// reliable links repair it.
     pub(crate) fn loses_unrepaired(&self, faults: &[TimedFault]) -> bool {
         !self.is_reliable() && (self.can_lose_messages() || faults.iter().any(|timed| loses_messages(&timed.fault)))
     }
@@ -282,15 +283,15 @@ impl<F: FamilyLab> Spec<F> {
     /// Wraps nodes in reliable links if the experiment uses them.
     pub(crate) fn with_links<C: 'static, E: 'static, M>(
         &self,
-        make: M,
+        make_node: M,
     ) -> impl Fn(NodeId) -> Erased<C, E> + Send + Sync + 'static + use<F, C, E, M>
     where
         M: Fn(NodeId) -> Erased<C, E> + Send + Sync + 'static,
     {
         let retransmission = self.is_reliable().then(|| self.retransmission());
         move |me| match retransmission {
-            Some(retransmission) => Erased::new(Reliable::new(me, make(me), retransmission)),
-            None => make(me),
+            Some(retransmission) => Erased::new(Reliable::new(me, make_node(me), retransmission)),
+            None => make_node(me),
         }
     }
 
@@ -302,15 +303,15 @@ impl<F: FamilyLab> Spec<F> {
 
     /// The end of the last fault, including random faults.
     pub fn faults_end(&self) -> Option<Time> {
-        let end = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
-        self.every_fault().iter().map(end).max()
+        let end_of = |timed: &TimedFault| Time::ZERO + timed.at + timed.lasts.unwrap_or(Duration::ZERO);
+        self.every_fault().iter().map(end_of).max()
     }
 
     /// The reason why a run with this ending cannot decide liveness properties; `None` if it can.
     ///
     /// The family's own time limit is no such reason: it is so long that anything that would happen
     /// eventually has happened by then.
-    pub fn cut_short(&self, ending: Ending, events: u64) -> Option<String> {
+    pub fn why_cut_short(&self, ending: Ending, events: u64) -> Option<String> {
         match (ending, self.until) {
             (Ending::Done | Ending::Stuck, _) => None,
             (Ending::Stopped, _) if events >= MAX_EVENTS => Some(format!("the run was stopped after {events} events")),
@@ -321,7 +322,7 @@ impl<F: FamilyLab> Spec<F> {
     /// Describes the limit at which a run was stopped.
     pub fn limit_reached(&self, events: u64) -> String {
         match (self.until, F::limits(self).until) {
-            (Some(given), _) if events < MAX_EVENTS => format!("at {given}, its limit"),
+            (Some(until), _) if events < MAX_EVENTS => format!("at {until}, its limit"),
             (None, Some(limit)) if events < MAX_EVENTS => format!("at {limit}, its limit"),
             (_, _) => format!("after {events} events, its limit"),
         }
@@ -399,8 +400,8 @@ fn assumed_bound(latency: Latency) -> Duration {
 pub enum SpecError {
     #[error("--nodes must be at least 1; got 0. Use for example --nodes 3.")]
     NoNodes,
-    #[error("--nodes must be at most {most}; got {nodes}.")]
-    TooManyNodes { nodes: usize, most: usize },
+    #[error("--nodes must be at most {maximum}; got {nodes}.")]
+    TooManyNodes { nodes: usize, maximum: usize },
     #[error("--latency must be greater than zero; got 0. Use for example --latency fixed:1ms.")]
     NoLatency,
 }

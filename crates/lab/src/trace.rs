@@ -48,9 +48,10 @@ pub struct Trace<'a, F: FamilyLab> {
     sink: Box<dyn FnMut(&Line) + 'a>,
     origin: Time,
     /// Whether to show a node's clock if it differs from the true time.
-    clocks: bool,
+    shows_clocks: bool,
     roles: Roles<F::Command, F::Event>,
-    open: Option<Line>,
+    /// The line of the current step, until the next one begins.
+    current: Option<Line>,
     lines: u64,
     suppression: Suppression,
 }
@@ -92,9 +93,9 @@ impl<'a, F: FamilyLab> Trace<'a, F> {
             family: PhantomData,
             sink: Box::new(sink),
             origin: Time::ZERO,
-            clocks: true,
+            shows_clocks: true,
             roles: Roles::new(columns, F::role_after),
-            open: None,
+            current: None,
             lines: 0,
             suppression: Suppression::No,
         }
@@ -103,28 +104,29 @@ impl<'a, F: FamilyLab> Trace<'a, F> {
     /// A trace of a journal. Times are relative to the origin in the header. Clocks of real nodes
     /// always differ, so the trace does not show them.
     pub fn of(header: &Header, sink: impl FnMut(&Line) + 'a) -> Self {
-        let recorded = header.recorded || header.live.is_some();
-        Self { origin: Time::from_nanos(header.origin), clocks: !recorded, ..Self::new(header.nodes, sink) }
+        let is_real = header.recorded || header.live.is_some();
+        Self { origin: Time::from_nanos(header.origin), shows_clocks: !is_real, ..Self::new(header.nodes, sink) }
     }
 
     /// Emits the last line.
     pub fn finish(&mut self) {
         let suppression = std::mem::take(&mut self.suppression);
-        if let Some(mut line) = self.open.take().filter(|line| suppression.shows(line)) {
+        if let Some(mut line) = self.current.take().filter(|line| suppression.shows(line)) {
             line.columns = self.roles.all().collect();
             (self.sink)(&line);
         }
     }
 
+    /// Emits the previous line and begins the next.
     fn begin(&mut self, time: Time, node: Option<NodeId>, sort: TextKind, text: String) {
         self.finish();
         self.lines += 1;
         let (number, origin, parts) = (self.lines, self.origin, vec![Part { sort, text }]);
-        self.open = Some(Line { number, time, origin, node, columns: Vec::new(), parts });
+        self.current = Some(Line { number, time, origin, node, columns: Vec::new(), parts });
     }
 
     fn add(&mut self, sort: TextKind, text: String) {
-        if let Some(line) = &mut self.open {
+        if let Some(line) = &mut self.current {
             line.parts.push(Part { sort, text });
         }
     }
@@ -135,7 +137,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for Trace<'_, F> {
         match moment {
             Moment::Input { time, now, node, input } => {
                 let mut text = words::input(input);
-                if self.clocks && now != time {
+                if self.shows_clocks && now != time {
                     let _ = write!(text, " (its clock: {})", millis(*now));
                 }
                 self.begin(*time, Some(*node), TextKind::Input, text);
@@ -180,13 +182,13 @@ pub enum Ink {
 
 /// Renders a line as text. `paint` may colour each part; `plain` leaves it unchanged.
 pub fn render(line: &Line, paint: impl Fn(Ink, &str) -> String) -> String {
-    let shown = Time::from_nanos(line.time.nanos().saturating_sub(line.origin.nanos()));
-    let mut text = format!("{:>10}  ", millis(shown));
+    let relative = Time::from_nanos(line.time.nanos().saturating_sub(line.origin.nanos()));
+    let mut text = format!("{:>10}  ", millis(relative));
     for (index, column) in line.columns.iter().enumerate() {
         let is_acting = line.node.is_some_and(|node| node.index() == index);
-        let (left, right) = if is_acting { ('[', ']') } else { (' ', ' ') };
+        let (before, after) = if is_acting { ('[', ']') } else { (' ', ' ') };
         let sign = column.sign().to_string();
-        let _ = write!(text, "{left}{}{right}", paint(Ink::Column(*column), &sign));
+        let _ = write!(text, "{before}{}{after}", paint(Ink::Column(*column), &sign));
     }
     if line.columns.is_empty()
         && let Some(node) = line.node

@@ -2,7 +2,7 @@
 
 mod options;
 
-pub(crate) use options::{ViewArgs, for_real};
+pub(crate) use options::{ViewArgs, select_replicated_membership};
 
 use crate::error::{LabError, first_error};
 use crate::family::FamilyLab;
@@ -15,7 +15,7 @@ use quorate_sim::Views;
 use serde::{Deserialize, Serialize};
 
 /// Shorter intervals make a run take too long.
-const LEAST_KEEPALIVE: Duration = Duration::from_micros(10);
+const MIN_KEEPALIVE: Duration = Duration::from_micros(10);
 
 /// How a group with views keeps its membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,9 +57,9 @@ impl Default for ViewSettings {
 }
 
 impl ViewSettings {
-    /// Leases shorter than faults but long compared with messages of a few milliseconds. The drift
-    /// bound covers all drift that a seed can choose.
-    pub(crate) fn short(on_close: OnClose) -> Self {
+    /// Settings with leases that are shorter than faults but long compared with messages of a few
+    /// milliseconds. The drift bound covers all drift that a seed can choose.
+    pub(crate) fn with_short_leases(on_close: OnClose) -> Self {
         Self {
             membership: MembershipService::default(),
             lease: Length(Duration::from_millis(100)),
@@ -94,17 +94,18 @@ impl ViewSettings {
     /// before it exists.
     pub(crate) fn is_steady<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
         let terms = self.terms();
-        let renewed = spec.round_trip().is_some_and(|answer| terms.keepalive + answer < terms.trusted_for());
-        renewed && spec.is_fault_free() && !self.is_replicated()
+        let is_renewed_in_time =
+            spec.round_trip().is_some_and(|round_trip| terms.keepalive + round_trip < terms.trusted_for());
+        is_renewed_in_time && spec.is_fault_free() && !self.is_replicated()
     }
 
     pub(crate) fn validate(&self) -> Result<(), LabError> {
         let (terms, keepalive) = (self.terms(), self.keepalive);
-        let (least, trusted) = (Length(LEAST_KEEPALIVE), Length(terms.trusted_for()));
+        let (minimum, trusted) = (Length(MIN_KEEPALIVE), Length(terms.trusted_for()));
         Ok(first_error([
             (self.drift_bound.parts() < 0, ViewError::NegativeDriftBound { bound: self.drift_bound }),
-            (terms.keepalive < LEAST_KEEPALIVE, ViewError::HastyKeepalive { keepalive, least }),
-            (terms.keepalive >= terms.trusted_for(), ViewError::LateKeepalive { keepalive, trusted }),
+            (terms.keepalive < MIN_KEEPALIVE, ViewError::KeepaliveTooShort { keepalive, minimum }),
+            (terms.keepalive >= terms.trusted_for(), ViewError::KeepaliveTooLong { keepalive, trusted }),
         ])?)
     }
 
@@ -136,9 +137,9 @@ pub enum ViewError {
         "--keepalive must be shorter than {trusted}, the time for which members trust a lease; got {keepalive}. Use a shorter \
          --keepalive or a longer --lease."
     )]
-    LateKeepalive { keepalive: Length, trusted: Length },
-    #[error("--keepalive must be at least {least}; got {keepalive}.")]
-    HastyKeepalive { keepalive: Length, least: Length },
+    KeepaliveTooLong { keepalive: Length, trusted: Length },
+    #[error("--keepalive must be at least {minimum}; got {keepalive}.")]
+    KeepaliveTooShort { keepalive: Length, minimum: Length },
     #[error("--drift-bound must not be negative, because it bounds drift in both directions; got {bound}. Use {}.", unsigned(*bound))]
     NegativeDriftBound { bound: Ppm },
 }

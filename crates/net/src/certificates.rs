@@ -11,7 +11,7 @@ mod validity;
 
 pub use authority::{Authority, Signed, SigningError};
 pub use folder::{AuthorityFrom, Folder, FolderError, MAX_CERTIFICATES, MadeCertificates};
-pub(crate) use folder::{read_short, shown};
+pub(crate) use folder::{escape_path, read_short};
 pub use validity::{Date, Days, InvalidDays, Validity};
 
 use crate::group::GroupName;

@@ -120,9 +120,9 @@ pub(crate) async fn write(link: &LinkHandle, mut stream: WriteHalf<Stream>, limi
             WriteTask::Idle => false,
         };
         if owes_acknowledgement {
-            let due = Instant::now() + limits.ack_delay;
-            if due < alarm.deadline() {
-                alarm.as_mut().reset(due);
+            let acknowledge_at = Instant::now() + limits.ack_delay;
+            if acknowledge_at < alarm.deadline() {
+                alarm.as_mut().reset(acknowledge_at);
             }
         }
         tokio::select! {
@@ -159,7 +159,7 @@ async fn write_frame(stream: &mut WriteHalf<Stream>, frame: &Bytes, limits: &Lim
 
 async fn with_timeout<T>(writing: impl Future<Output = io::Result<T>>, limits: &Limits) -> Result<T, CloseReason> {
     match timeout(limits.idle_timeout, writing).await {
-        Ok(done) => done.map_err(CloseReason::Broken),
+        Ok(result) => result.map_err(CloseReason::Broken),
         Err(_) => Err(CloseReason::WriteStalled(limits.idle_timeout)),
     }
 }

@@ -9,7 +9,7 @@ use quorate_core::Incarnation;
 pub(crate) struct Context {
     pub(crate) terms: HandshakeTerms,
     pub(crate) incarnation: Incarnation,
-    pub(crate) birth: ProcessNonce,
+    pub(crate) process_nonce: ProcessNonce,
     pub(crate) security: Security,
     pub(crate) limits: Limits,
     pub(crate) log: RateLimitedLog,

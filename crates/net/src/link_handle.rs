@@ -50,7 +50,7 @@ pub struct LinkStats {
 /// The next thing for the writer of a connection to do.
 pub(crate) enum WriteTask {
     Frame(Bytes),
-    /// Nothing to send yet, but an acknowledgement is due soon.
+    /// Nothing to send yet, but an acknowledgement must follow soon.
     AcknowledgeSoon,
     Idle,
     /// Send this last frame and close the connection.
@@ -61,12 +61,12 @@ impl LinkHandle {
     pub(crate) fn new(
         origin: Origin,
         peer: NodeId,
-        room: LinkLimits,
+        limits: LinkLimits,
         drained: Arc<Notify>,
         epoch: Arc<AtomicU64>,
     ) -> Self {
         let state = State {
-            link: Link::new(origin, peer, room),
+            link: Link::new(origin, peer, limits),
             stats: LinkStats::default(),
             is_closing: false,
             last_read: None,
@@ -104,6 +104,7 @@ impl LinkHandle {
         refused
     }
 
+    /// Whether clients should wait. If so, `drained` is notified when they may continue.
     pub(crate) fn is_crowded(&self) -> bool {
         let mut state = self.state();
         state.was_crowded = state.link.is_crowded();
@@ -122,12 +123,12 @@ impl LinkHandle {
     /// Records that the node consumed a batch of `bytes`, so that the link acknowledges it.
     pub(crate) fn record_consumed(&self, incarnation: Incarnation, duplicate_filter: &DuplicateFilter, bytes: usize) {
         let mut state = self.state();
-        let owed = state.link.has_unacknowledged();
+        let was_owed = state.link.has_unacknowledged();
         state.link.record_consumed(incarnation, duplicate_filter.last_number(), bytes);
         state.stats.repeated = duplicate_filter.duplicates();
-        let wake = !owed || state.link.owes_acknowledgement();
+        let should_wake = !was_owed || state.link.owes_acknowledgement();
         drop(state);
-        if wake {
+        if should_wake {
             self.wake.notify_one();
         }
     }
@@ -170,17 +171,17 @@ impl LinkHandle {
         if state.link.peer_incarnation() == incarnation { header } else { Header { acknowledged: 0, ..header } }
     }
 
-    /// Starts using a new connection; see [`Link::meet`].
+    /// Starts using a new connection; see [`Link::begin_connection`].
     pub(crate) fn begin_connection(&self, header: &Header, knows: Option<Incarnation>) -> Result<LinkStart, LinkError> {
         let mut state = self.state();
-        let met = state.link.begin_connection(header, knows)?;
+        let start = state.link.begin_connection(header, knows)?;
         state.stats.is_connected = true;
         state.stats.connections += 1;
-        if let LinkStart::Restarted { dropped } = met {
+        if let LinkStart::Restarted { dropped } = start {
             state.stats.dropped_at_restart += dropped;
         }
         self.wake_clients(&mut state);
-        Ok(met)
+        Ok(start)
     }
 
     pub(crate) fn end_connection(&self) {

@@ -58,7 +58,7 @@ pub(crate) enum End {
 }
 
 /// The next input of the node, or a reason to look for one.
-enum Next<P: Protocol> {
+enum NextInput<P: Protocol> {
     Control(InboundControl),
     Batch(InboundBatch),
     Command(P::Command),
@@ -78,27 +78,27 @@ where
     H: FnMut(Vec<P::Event>),
 {
     /// Starts the node and runs it until it is stopped or fails.
-    pub(crate) async fn run(&mut self, found: StartState<P::Durable>) -> End {
+    pub(crate) async fn run(&mut self, state: StartState<P::Durable>) -> End {
         self.engine.wake();
-        self.engine.start(found, &mut self.outbox);
+        self.engine.start(state, &mut self.outbox);
         let mut alarm = Alarm::new();
         loop {
             if let Err(end) = self.finish_turn() {
                 return end;
             }
             alarm.set(self.engine.next_timer(), || self.engine.wake());
-            let Some(first) = self.next(&mut alarm).await else { return End::Stopped };
+            let Some(first) = self.next_input(&mut alarm).await else { return End::Stopped };
             self.engine.wake();
             let mut next = Some(first);
-            let mut left = MAX_INPUTS_PER_TURN;
+            let mut remaining = MAX_INPUTS_PER_TURN;
             while let Some(input) = next {
                 if !self.handle(input) {
                     // Commands that were queued before the stop are still carried out.
                     self.handle_commands(usize::MAX);
                     return self.finish_turn().err().unwrap_or(End::Stopped);
                 }
-                left -= 1;
-                next = if left > 0 { self.try_next() } else { None };
+                remaining -= 1;
+                next = if remaining > 0 { self.try_next_input() } else { None };
             }
             self.engine.fire(&mut self.outbox);
             self.handle_commands(MAX_COMMANDS_PER_TURN);
@@ -115,7 +115,7 @@ where
         if !self.outbox.events.is_empty() {
             (self.on_events)(std::mem::take(&mut self.outbox.events));
         }
-        flushed.map_err(|SendFailure(why)| End::Overflow(why))
+        flushed.map_err(|SendFailure(reason)| End::Overflow(reason))
     }
 
     /// Adds the reason to a disk failure that has none: the disk reported it before it ended.
@@ -158,72 +158,72 @@ where
         self.engine.end()
     }
 
-    /// Waits for the next input. Returns `None` if no handle is left that could stop the node.
-    async fn next(&mut self, alarm: &mut Alarm) -> Option<Next<P>> {
+    /// Waits for the next input. Returns `None` if no handle is remaining that could stop the node.
+    async fn next_input(&mut self, alarm: &mut Alarm) -> Option<NextInput<P>> {
         if !self.loopback.is_empty() {
             // Other tasks get to run even if the node keeps sending to itself.
             tokio::task::yield_now().await;
-            return self.try_next();
+            return self.try_next_input();
         }
         let is_crowded = self.outbox.is_crowded();
         tokio::select! {
             biased;
-            control = self.control.recv() => control.map(Next::Control),
-            Some(report) = self.reports.recv() => Some(Next::Report(report)),
-            Some(batch) = self.batches.recv() => Some(Next::Batch(batch)),
-            () = alarm.fired() => Some(Next::Timer),
-            Some(command) = self.commands.recv(), if !is_crowded => Some(Next::Command(command)),
-            () = self.drained.notified(), if is_crowded => Some(Next::Drained),
+            control = self.control.recv() => control.map(NextInput::Control),
+            Some(report) = self.reports.recv() => Some(NextInput::Report(report)),
+            Some(batch) = self.batches.recv() => Some(NextInput::Batch(batch)),
+            () = alarm.wait() => Some(NextInput::Timer),
+            Some(command) = self.commands.recv(), if !is_crowded => Some(NextInput::Command(command)),
+            () = self.drained.notified(), if is_crowded => Some(NextInput::Drained),
         }
     }
 
     /// The next queued input, without waiting.
-    fn try_next(&mut self) -> Option<Next<P>> {
+    fn try_next_input(&mut self) -> Option<NextInput<P>> {
         if let Ok(control) = self.control.try_recv() {
-            return Some(Next::Control(control));
+            return Some(NextInput::Control(control));
         }
         if let Ok(report) = self.reports.try_recv() {
-            return Some(Next::Report(report));
+            return Some(NextInput::Report(report));
         }
         if let Ok(batch) = self.batches.try_recv() {
-            return Some(Next::Batch(batch));
+            return Some(NextInput::Batch(batch));
         }
         if let Some((number, message)) = self.loopback.pop_front() {
-            return Some(Next::Loopback(number, message));
+            return Some(NextInput::Loopback(number, message));
         }
         if self.outbox.is_crowded() {
             return None;
         }
-        self.commands.try_recv().ok().map(Next::Command)
+        self.commands.try_recv().ok().map(NextInput::Command)
     }
 
     /// Handles one input. Returns `false` if it stops the node.
-    fn handle(&mut self, next: Next<P>) -> bool {
+    fn handle(&mut self, next: NextInput<P>) -> bool {
         match next {
-            Next::Control(InboundControl::Stop) => return false,
-            Next::Control(InboundControl::View(view)) => self.engine.view(view, &mut self.outbox),
-            Next::Control(InboundControl::Suspect(node, is_suspect)) => {
+            NextInput::Control(InboundControl::Stop) => return false,
+            NextInput::Control(InboundControl::View(view)) => self.engine.view(view, &mut self.outbox),
+            NextInput::Control(InboundControl::Suspect(node, is_suspect)) => {
                 self.engine.suspect(node, is_suspect, &mut self.outbox);
             }
-            Next::Batch(batch) => return self.handle_control_then_batch(&batch),
-            Next::Command(command) => self.engine.command(command, &mut self.outbox),
-            Next::Loopback(number, message) => {
+            NextInput::Batch(batch) => return self.handle_control_then_batch(&batch),
+            NextInput::Command(command) => self.engine.command(command, &mut self.outbox),
+            NextInput::Loopback(number, message) => {
                 let sender = Sender { node: self.outbox.me, incarnation: self.incarnation, number };
                 self.engine.message(sender, message, &mut self.outbox);
             }
-            Next::Report(report) => self.engine.disk(report, &mut self.outbox),
-            Next::Timer | Next::Drained => {}
+            NextInput::Report(report) => self.engine.disk(report, &mut self.outbox),
+            NextInput::Timer | NextInput::Drained => {}
         }
         true
     }
 
     /// Handles control inputs that arrived before this batch, then the batch. A suspicion of a peer
     /// is sent before any batch of its next incarnation, and must be handled first: otherwise it
-    /// would apply to that incarnation. It may have arrived after `try_next` looked at the control
-    /// queue. Returns `false` if an input stops the node.
+    /// would apply to that incarnation. It may have arrived after `try_next_input` looked at the
+    /// control queue. Returns `false` if an input stops the node.
     fn handle_control_then_batch(&mut self, batch: &InboundBatch) -> bool {
         while let Ok(control) = self.control.try_recv() {
-            if !self.handle(Next::Control(control)) {
+            if !self.handle(NextInput::Control(control)) {
                 return false;
             }
         }
@@ -276,33 +276,33 @@ where
 
 /// A tokio timer for the node's next timer.
 struct Alarm {
-    due: Option<Time>,
+    timer_time: Option<Time>,
     sleep: Pin<Box<Sleep>>,
 }
 
 impl Alarm {
     fn new() -> Self {
-        Self { due: None, sleep: Box::pin(sleep_until(Instant::now())) }
+        Self { timer_time: None, sleep: Box::pin(sleep_until(Instant::now())) }
     }
 
     /// Sets the alarm to the instant of the next timer. Resets the tokio timer only if that instant
     /// changed.
-    fn set(&mut self, due: Option<Time>, now: impl FnOnce() -> Time) {
-        if let Some(due) = due.filter(|due| self.due != Some(*due)) {
-            let wait = std::time::Duration::from_nanos(due.since(now()).nanos());
+    fn set(&mut self, timer_time: Option<Time>, now: impl FnOnce() -> Time) {
+        if let Some(timer_time) = timer_time.filter(|timer_time| self.timer_time != Some(*timer_time)) {
+            let wait = std::time::Duration::from_nanos(timer_time.since(now()).nanos());
             self.sleep.as_mut().reset(Instant::now() + wait.min(MAX_SLEEP));
         }
-        self.due = due;
+        self.timer_time = timer_time;
     }
 
-    /// Waits until the alarm is due; forever if it is not set.
-    async fn fired(&mut self) {
-        poll_fn(|context| match self.due {
+    /// Waits until the alarm fires; forever if it is not set.
+    async fn wait(&mut self) {
+        poll_fn(|context| match self.timer_time {
             None => Poll::Pending,
             Some(_) => self.sleep.as_mut().poll(context),
         })
         .await;
-        // The caller fires the due timers and sets the alarm again.
-        self.due = None;
+        // The caller fires the expired timers and sets the alarm again.
+        self.timer_time = None;
     }
 }

@@ -70,6 +70,7 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
         self.overflow == Overflow::End && self.staged.values().any(|staged| staged.link.is_crowded())
     }
 
+    /// Encodes a message into `scratch`. Returns `false`, and reports why, if it cannot be sent.
     fn encode(&mut self, message: &P::Message) -> bool {
         self.scratch.clear();
         let reason = match self.codec.encode(message, &mut self.scratch) {
@@ -87,6 +88,7 @@ impl<P: Protocol, C: Codec<P>> Outbox<P, C> {
         false
     }
 
+    /// Adds the encoded message to those that wait for the end of the turn.
     fn stage(&mut self, to: NodeId, number: u64) {
         // A destination outside the group is treated like a node that never answers.
         let Some(staged) = self.staged.get_mut(&to) else { return };

@@ -39,7 +39,7 @@ pub(crate) struct Peer {
     pub(crate) reachability: PeerReachability,
 }
 
-/// What this node has learnt about the peer's process from its connections.
+/// The state of the peer's process, as far as this node's connections show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PeerReachability {
     /// No connection was established yet.
@@ -73,10 +73,10 @@ impl Peer {
     /// Connects to the peer and reconnects until the node ends.
     pub(crate) async fn run(mut self) {
         let mut backoff = Duration::ZERO;
-        let mut next: Option<Box<Accepted>> = None;
+        let mut replacement: Option<Box<Accepted>> = None;
         while !self.link.is_closing() {
-            let established = match next.take() {
-                Some(accepted) => self.answer(*accepted).await,
+            let established = match replacement.take() {
+                Some(accepted) => self.send_welcome(*accepted).await,
                 None => {
                     let link = Arc::clone(&self.link);
                     let dialled = tokio::select! {
@@ -84,26 +84,27 @@ impl Peer {
                         () = link.wait_for_close() => return,
                     };
                     match dialled {
-                        Waited::Interrupted(accepted) => self.answer(*accepted).await,
+                        Waited::Interrupted(accepted) => self.send_welcome(*accepted).await,
                         Waited::Done(established) => established,
                     }
                 }
             };
             match established {
                 Some(established) => {
-                    let begun = Instant::now();
-                    next = self.run_connection(established).await;
+                    let started_at = Instant::now();
+                    replacement = self.run_connection(established).await;
                     // A short-lived connection counts as a failed dial; otherwise two nodes could
                     // redial in a busy loop.
-                    let lasted = begun.elapsed() >= self.context.limits.max_backoff;
-                    backoff = if lasted { Duration::ZERO } else { self.next_backoff(backoff) };
+                    let was_long_lived = started_at.elapsed() >= self.context.limits.max_backoff;
+                    backoff = if was_long_lived { Duration::ZERO } else { self.next_backoff(backoff) };
                 }
                 None => backoff = self.next_backoff(backoff),
             }
         }
     }
 
-    /// Doubles the backoff within its bounds, and adds a spread that differs between nodes.
+    /// Doubles the backoff within its bounds, and adds up to a quarter that differs between nodes,
+    /// so that two nodes do not keep dialling each other at the same time.
     fn next_backoff(&self, backoff: Duration) -> Duration {
         let limits = &self.context.limits;
         let next = backoff.saturating_mul(2).clamp(limits.min_backoff, limits.max_backoff);
@@ -113,7 +114,7 @@ impl Peer {
 
     /// Dials after the backoff. An incoming connection interrupts it.
     async fn dial_after(&mut self, backoff: Duration) -> Waited<Option<Established>> {
-        if let Waited::Interrupted(accepted) = self.unless_accepted(sleep(backoff)).await {
+        if let Waited::Interrupted(accepted) = self.unless_interrupted(sleep(backoff)).await {
             return Waited::Interrupted(accepted);
         }
         let Some(dial) = self.election.dial() else { return Waited::Done(None) };
@@ -123,10 +124,10 @@ impl Peer {
                 .await
                 .map_err(|_| HandshakeError::TimedOut)?
         };
-        let stream = match self.unless_accepted(connecting).await {
+        let stream = match self.unless_interrupted(connecting).await {
             Waited::Interrupted(accepted) => return Waited::Interrupted(accepted),
             Waited::Done(Ok(stream)) => stream,
-            Waited::Done(Err(error)) => return self.fail(dial, &error),
+            Waited::Done(Err(error)) => return self.handle_failed_dial(dial, &error),
         };
         let Some(outgoing) = self.election.connected(dial) else { return Waited::Done(None) };
         let terms = &self.context.terms;
@@ -139,21 +140,21 @@ impl Peer {
             dial,
             welcomed: outgoing.welcomed,
             knows: outgoing.knows,
-            process_nonce: self.context.birth,
+            process_nonce: self.context.process_nonce,
         };
         let limit = self.context.limits.handshake_timeout;
         let header = self.link.hello_header(outgoing.knows);
-        let greeting = async move {
+        let handshake = async move {
             timeout(limit, send_hello(stream, header, hello)).await.map_err(|_| HandshakeError::TimedOut)?
         };
-        match self.unless_accepted(greeting).await {
+        match self.unless_interrupted(handshake).await {
             Waited::Interrupted(accepted) => Waited::Interrupted(accepted),
-            Waited::Done(Ok(dialled)) => Waited::Done(self.welcomed(dial, dialled)),
-            Waited::Done(Err(error)) => self.fail(dial, &error),
+            Waited::Done(Ok(dialled)) => Waited::Done(self.handle_welcome(dial, dialled)),
+            Waited::Done(Err(error)) => self.handle_failed_dial(dial, &error),
         }
     }
 
-    fn fail<T>(&mut self, dial: Dial, error: &HandshakeError) -> Waited<Option<T>> {
+    fn handle_failed_dial<T>(&mut self, dial: Dial, error: &HandshakeError) -> Waited<Option<T>> {
         self.election.failed(dial);
         if error.is_connection_refused() {
             self.mark_down();
@@ -206,7 +207,7 @@ impl Peer {
     }
 
     /// Handles the Welcome to our dial.
-    fn welcomed(&mut self, dial: Dial, dialled: DialedConnection) -> Option<Established> {
+    fn handle_welcome(&mut self, dial: Dial, dialled: DialedConnection) -> Option<Established> {
         let DialedConnection { stream, received, header, welcome } = dialled;
         if header.sender != self.node || welcome.dial != dial {
             self.election.failed(dial);
@@ -226,13 +227,13 @@ impl Peer {
     }
 
     /// Sends the Welcome on an accepted connection.
-    async fn answer(&mut self, accepted: Accepted) -> Option<Established> {
+    async fn send_welcome(&mut self, accepted: Accepted) -> Option<Established> {
         let Accepted { connection, mut pending } = accepted;
         let (dial, incarnation) = (pending.hello.dial, pending.header.incarnation);
         // The link must know the peer's incarnation before the Welcome acknowledges that
         // incarnation's messages.
         self.begin_connection(connection, &pending.header, pending.hello.knows)?;
-        let welcome = Welcome { dial, knows: incarnation, birth: self.context.birth };
+        let welcome = Welcome { dial, knows: incarnation, birth: self.context.process_nonce };
         let header = self.link.header();
         let sending = handshake::send_welcome(&mut pending, header, welcome);
         if !matches!(timeout(self.context.limits.handshake_timeout, sending).await, Ok(Ok(()))) {
@@ -289,7 +290,7 @@ impl Peer {
             // Frames that the peer wrote before it closed may still arrive.
             timeout(limits.idle_timeout, reading).await.unwrap_or(reason)
         };
-        let waited = self.unless_accepted(transfer).await;
+        let waited = self.unless_interrupted(transfer).await;
         self.link.end_connection();
         match waited {
             Waited::Interrupted(accepted) => Some(accepted),
@@ -323,7 +324,7 @@ impl Peer {
 
     /// Waits for a future, unless the election accepts an incoming connection first. Refuses the
     /// connections that the election does not accept.
-    async fn unless_accepted<T>(&mut self, waiting: impl Future<Output = T>) -> Waited<T> {
+    async fn unless_interrupted<T>(&mut self, waiting: impl Future<Output = T>) -> Waited<T> {
         let mut waiting = pin!(waiting);
         loop {
             let pending = tokio::select! {

@@ -126,7 +126,7 @@ impl<C> Handle<C> {
         let _ = self.control.send(InboundControl::View(view));
     }
 
-    /// DiskReports to the node that another node is suspected to have crashed, or is trusted again.
+    /// Reports to the node that another node is suspected to have crashed, or is trusted again.
     pub fn suspect(&self, node: NodeId, is_suspect: bool) {
         let _ = self.control.send(InboundControl::Suspect(node, is_suspect));
     }
@@ -215,7 +215,7 @@ where
             }
             let end = tokio::select! {
                 end = node.run(found) => end,
-                () = panic_of(&mut tasks) => return Ending::TaskPanicked,
+                () = wait_for_panic(&mut tasks) => return Ending::TaskPanicked,
             };
             listener.abort();
             links.values().for_each(|link| link.close());
@@ -236,7 +236,7 @@ where
                     Err(failure) => Ending::Failed(failure),
                 },
                 End::Failed(failure) => Ending::Failed(failure),
-                End::Overflow(why) => Ending::Overflowed(why),
+                End::Overflow(reason) => Ending::Overflowed(reason),
             }
         };
         Ok((handle, running))
@@ -244,7 +244,7 @@ where
 }
 
 /// Waits until a task panics. Without a panic the tasks end only after the node.
-async fn panic_of(tasks: &mut JoinSet<()>) {
+async fn wait_for_panic(tasks: &mut JoinSet<()>) {
     loop {
         match tasks.join_next().await {
             Some(Err(error)) if error.is_panic() => return,
@@ -265,7 +265,7 @@ fn context(settings: &Settings, incarnation: Incarnation) -> Context {
         },
         incarnation,
         // The keys of a `RandomState` come from the system's random source.
-        birth: ProcessNonce(RandomState::new().hash_one("birth")),
+        process_nonce: ProcessNonce(RandomState::new().hash_one("birth")),
         security: settings.security.clone(),
         limits: settings.limits,
         log: RateLimitedLog::new(),
@@ -275,12 +275,12 @@ fn context(settings: &Settings, incarnation: Incarnation) -> Context {
 fn links(settings: &Settings, incarnation: Incarnation, drained: &Arc<Notify>, epoch: &Arc<AtomicU64>) -> LinkHandles {
     let limits = settings.limits;
     let origin = Origin { group: settings.group.number(), node: settings.me, incarnation };
-    let room = LinkLimits {
+    let link_limits = LinkLimits {
         crowded_bytes: limits.crowded_bytes,
         held_bytes: limits.held_bytes,
         message_bytes: limits.message_bytes,
     };
-    let link = |peer: NodeId| LinkHandle::new(origin, peer, room, Arc::clone(drained), Arc::clone(epoch));
+    let link = |peer: NodeId| LinkHandle::new(origin, peer, link_limits, Arc::clone(drained), Arc::clone(epoch));
     settings.peers.keys().map(|peer| (*peer, Arc::new(link(*peer)))).collect()
 }
 

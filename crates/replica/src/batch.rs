@@ -34,8 +34,8 @@ impl<C: serde::de::DeserializeOwned> Batch<C> {
     {
         let commands: Vec<&C> = commands.collect();
         let bytes: Bytes = BATCH.try_write(&(time, admitted, &commands))?.into();
-        let read = Self::read(&bytes)?;
-        if read.commands.iter().ne(commands) {
+        let decoded = Self::read(&bytes)?;
+        if decoded.commands.iter().ne(commands) {
             return Err(FormatError::Malformed {
                 what: BATCH.what,
                 reason: "its commands are not equal after decoding".into(),
@@ -58,8 +58,9 @@ pub(crate) fn read_change(bytes: &[u8]) -> Result<(LogTime, Change), FormatError
     CHANGE.read(bytes)
 }
 
-/// The log time of an entry of commands, without decoding the commands.
-pub(crate) fn time_of_batch(bytes: &[u8]) -> Option<LogTime> {
+/// The log time of an encoded batch or change, which follows the version byte. The rest is not
+/// decoded.
+pub(crate) fn log_time_of(bytes: &[u8]) -> Option<LogTime> {
     let (_, body) = bytes.split_first()?;
     postcard::take_from_bytes(body).ok().map(|(time, _)| time)
 }
@@ -95,7 +96,7 @@ mod tests {
     use crate::machine::LogTime;
     use serde::{Deserialize, Serialize};
 
-    /// A type that postcard cannot decode, because the bytes do not tell the variant.
+    /// A type that postcard cannot decode, because the bytes do not say which variant it is.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(untagged)]
     enum Untagged {

@@ -7,22 +7,24 @@ use quorate_core::{Duration, Time};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogClock {
     time: LogTime,
-    seen: Time,
+    /// The leader's own clock at the last reading.
+    last_now: Time,
     /// Maximum time added at once. A leader that was paused for longer did not lead in the
     /// meantime.
     max_step: Duration,
 }
 
 impl LogClock {
-    pub(crate) fn start(now: Time, largest: LogTime, tick: Duration) -> Self {
-        Self { time: largest, seen: now, max_step: tick.times(2) }
+    /// Starts at `latest`, the highest log time in the log.
+    pub(crate) fn start(now: Time, latest: LogTime, tick: Duration) -> Self {
+        Self { time: latest, last_now: now, max_step: tick.times(2) }
     }
 
     /// The log time at an instant of the leader's own clock. It never goes back, even if that clock
     /// does.
     pub(crate) fn at(&mut self, now: Time) -> LogTime {
-        self.time = self.time.after(now.since(self.seen).min(self.max_step));
-        self.seen = now;
+        self.time = self.time.after(now.since(self.last_now).min(self.max_step));
+        self.last_now = now;
         self.time
     }
 }
@@ -49,13 +51,14 @@ impl Lease {
     /// Extends the lease after a majority answered a round that began at `began`.
     pub(crate) fn extend(&mut self, began: Time, length: Duration) {
         let until = began + length;
-        self.until = Some(self.until.map_or(until, |before| before.max(until)));
+        self.until = Some(self.until.map_or(until, |current| current.max(until)));
     }
 
     pub(crate) fn end(&mut self) {
         self.until = None;
     }
 
+    /// Ends the lease, and prevents another one in this term.
     pub(crate) fn end_in_term(&mut self, term: u64) {
         self.transfer_term = term;
         self.until = None;

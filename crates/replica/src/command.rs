@@ -11,12 +11,13 @@ use std::fmt;
 #[serde(transparent)]
 pub struct Ticket(pub u64);
 
+// A ticket packs a client (upper bits), the number of its operation, and the attempt.
 const ATTEMPT_BITS: u32 = 20;
 const NUMBER_BITS: u32 = 28;
 
 impl Ticket {
     /// Maximum operation number in a ticket made by [`from_parts`](Self::from_parts).
-    pub const MAX_NUMBER: u64 = low(NUMBER_BITS);
+    pub const MAX_NUMBER: u64 = low_mask(NUMBER_BITS);
 
     /// A ticket that encodes a client, the number of its operation, and the attempt.
     pub const fn from_parts(client: u64, number: u64, attempt: u64) -> Self {
@@ -25,12 +26,13 @@ impl Ticket {
 
     /// The client, operation and attempt of a ticket made by [`from_parts`](Self::from_parts).
     pub const fn parts(self) -> (u64, u64, u64) {
-        let number = (self.0 >> ATTEMPT_BITS) & low(NUMBER_BITS);
-        (self.0 >> (NUMBER_BITS + ATTEMPT_BITS), number, self.0 & low(ATTEMPT_BITS))
+        let number = (self.0 >> ATTEMPT_BITS) & low_mask(NUMBER_BITS);
+        (self.0 >> (NUMBER_BITS + ATTEMPT_BITS), number, self.0 & low_mask(ATTEMPT_BITS))
     }
 }
 
-const fn low(bits: u32) -> u64 {
+/// A mask of this many low bits.
+const fn low_mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
@@ -67,8 +69,9 @@ pub enum Event<S: StateMachine> {
     Answered { ticket: Ticket, index: u64, answer: S::Answer },
     /// The request was not executed and never will be.
     Refused { ticket: Ticket, why: Refusal },
-    /// The request may or may not be executed, because the leadership moved. Repeat it with the
-    /// same client and number.
+    /// The request may or may not be executed, because the leadership moved. A client of an
+    /// [`ExactlyOnce`](crate::exactly_once::ExactlyOnce) machine can repeat it with the same
+    /// number.
     Unknown { ticket: Ticket },
     /// The change of members is complete.
     Changed { ticket: Ticket, members: Members },
@@ -111,9 +114,11 @@ pub enum Refusal {
     NotLeader {
         leader: Option<NodeId>,
     },
+    /// Too many requests are pending.
     Busy,
     /// The disk is full. Queries are still answered.
     DiskFull,
+    /// The leader is transferring its leadership.
     HandingOver,
     ChangeUnderWay,
     /// The new members are not valid: there must be a voter, and no node may be both voter and

@@ -1,6 +1,6 @@
 //! Conversions between raft's types and ours.
 
-use crate::members::{Configuration, id, node};
+use crate::members::{Configuration, node_of_raft_id, raft_id};
 use crate::message::{Body, Commit, Entry, Hint, Message, Round};
 use bytes::Bytes;
 use quorate_core::{Incarnation, NodeId};
@@ -10,7 +10,7 @@ use raft::eraftpb::{Entry as RaftEntry, EntryType, Message as RaftMessage, Messa
 const FORCED: &[u8] = b"CampaignTransfer";
 
 impl Entry {
-    pub(crate) fn of(entry: &RaftEntry) -> Self {
+    pub(crate) fn from_raft(entry: &RaftEntry) -> Self {
         let body = match entry.entry_type {
             EntryType::EntryNormal if entry.data.is_empty() => Body::Blank,
             EntryType::EntryNormal => Body::Batch(entry.data.clone()),
@@ -34,6 +34,7 @@ impl Entry {
 }
 
 impl Round {
+    /// Four bytes of node number, eight of incarnation and eight of round number.
     const LENGTH: usize = 20;
 
     pub(crate) fn to_bytes(self) -> Vec<u8> {
@@ -44,7 +45,7 @@ impl Round {
         bytes
     }
 
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (node, rest) = bytes.split_first_chunk::<4>()?;
         let (incarnation, rest) = rest.split_first_chunk::<8>()?;
         let (number, []) = rest.split_first_chunk::<8>()? else { return None };
@@ -61,7 +62,7 @@ impl Round {
 pub(crate) fn outgoing(message: &RaftMessage) -> Option<(NodeId, Message)> {
     let RaftMessage { term, log_term, index, commit, commit_term, .. } = *message;
     let kind = message.msg_type;
-    let sent = match kind {
+    let converted = match kind {
         MessageType::MsgRequestVote | MessageType::MsgRequestPreVote => Message::Vote {
             term,
             pre: kind == MessageType::MsgRequestPreVote,
@@ -76,16 +77,20 @@ pub(crate) fn outgoing(message: &RaftMessage) -> Option<(NodeId, Message)> {
             granted: !message.reject,
             commit: Commit { index: commit, term: commit_term },
         },
-        MessageType::MsgAppend => {
-            Message::Append { term, log_term, index, entries: message.entries.iter().map(Entry::of).collect(), commit }
-        }
+        MessageType::MsgAppend => Message::Append {
+            term,
+            log_term,
+            index,
+            entries: message.entries.iter().map(Entry::from_raft).collect(),
+            commit,
+        },
         MessageType::MsgAppendResponse => {
             let hint = Hint { index: message.reject_hint, log_term };
             Message::AppendReply { term, index, commit, rejected: message.reject.then_some(hint) }
         }
-        MessageType::MsgHeartbeat => Message::Heartbeat { term, commit, round: Round::of_bytes(&message.context) },
+        MessageType::MsgHeartbeat => Message::Heartbeat { term, commit, round: Round::from_bytes(&message.context) },
         MessageType::MsgHeartbeatResponse => {
-            Message::HeartbeatReply { term, commit, round: Round::of_bytes(&message.context) }
+            Message::HeartbeatReply { term, commit, round: Round::from_bytes(&message.context) }
         }
         MessageType::MsgTimeoutNow => Message::TimeoutNow { term },
         MessageType::MsgReadIndex => Message::ReadIndex { round: round_of(message)? },
@@ -99,17 +104,17 @@ pub(crate) fn outgoing(message: &RaftMessage) -> Option<(NodeId, Message)> {
         | MessageType::MsgCheckQuorum
         | MessageType::MsgTransferLeader => return None,
     };
-    Some((node(message.to)?, sent))
+    Some((node_of_raft_id(message.to)?, converted))
 }
 
 fn round_of(message: &RaftMessage) -> Option<Round> {
-    message.entries.first().and_then(|entry| Round::of_bytes(&entry.data))
+    message.entries.first().and_then(|entry| Round::from_bytes(&entry.data))
 }
 
 /// Converts a peer's message for raft. `None` for pieces of snapshots and requests for admission,
 /// which raft does not handle.
 pub(crate) fn incoming(me: NodeId, from: NodeId, message: Message) -> Option<RaftMessage> {
-    let mut raft = RaftMessage { from: id(from), to: id(me), ..RaftMessage::default() };
+    let mut raft = RaftMessage { from: raft_id(from), to: raft_id(me), ..RaftMessage::default() };
     match message {
         Message::Vote { term, pre, forced, log_term, index, commit } => {
             raft.set_msg_type(if pre { MessageType::MsgRequestPreVote } else { MessageType::MsgRequestVote });

@@ -79,8 +79,8 @@ impl quorate_core::Durable for Durable {
             Write::Ballot(ballot) => self.ballot = ballot,
             Write::Entries(entries) => {
                 let Some(first) = entries.first().map(|entry| entry.index) else { return };
-                let keep = self.entries.partition_point(|entry| entry.index < first);
-                self.entries.truncate(keep);
+                let kept = self.entries.partition_point(|entry| entry.index < first);
+                self.entries.truncate(kept);
                 self.entries.extend(entries);
             }
             Write::Install(checkpoint) => {

@@ -4,7 +4,7 @@
 //! leader. A node votes once per term, for a candidate whose log is at least as up to date as its
 //! own, and saves its vote before it answers. Terms only grow, so there is at most one leader in
 //! each. This is the engine of the replicated log with the commands and events of the election
-//! family, and with PreVote and CheckQuorum off.
+//! family, and without raft's options PreVote and CheckQuorum.
 //!
 //! ```text
 //! RF-1  the client asks to campaign → begin the next term, vote for itself, save the vote, request
@@ -61,8 +61,9 @@ const PROFILE: Profile = Profile {
 const COST: Cost = Cost {
     formula: "2(n−1) + (n−1)",
     expected: |case| {
-        let lone = case.dead == 0 && case.starting.is_one();
-        lone.then(|| ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
+        let is_only_candidate = case.dead == 0 && case.starting.is_one();
+        is_only_candidate
+            .then(|| ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
     },
 };
 
@@ -120,6 +121,7 @@ impl RaftElection {
     /// One node of a group. Nodes of a group share the seed, from which their timeouts are derived.
     pub fn new(me: NodeId, plan: &Plan) -> Self {
         let Plan { group, seed, bounds, .. } = plan.clone();
+        // Twice the time of a request and its reply.
         let tick = (bounds.message + bounds.processing).times(4);
         let role = Role { leads: false, leader: None, term: 0 };
         Self { me, group, seed, tick, engine: None, role, is_ticking: false }
@@ -153,7 +155,7 @@ impl RaftElection {
         };
         if engine.leads() {
             out.emit(Event::Refused(Refusal::AlreadyLeading));
-        } else if engine.is_candidate() || !engine.is_saved() {
+        } else if engine.is_candidate() || !engine.has_saved_all() {
             out.emit(Event::Refused(Refusal::AlreadyRunning));
         } else {
             out.note("RF-1", format_args!("campaigns in term {}", engine.role().term + 1));
@@ -180,7 +182,7 @@ impl RaftElection {
     fn tick(&mut self) {
         self.is_ticking = false;
         if let Some(engine) = &mut self.engine
-            && (engine.leads() || engine.is_saved())
+            && (engine.leads() || engine.has_saved_all())
         {
             engine.tick();
         }
@@ -192,7 +194,7 @@ impl RaftElection {
         let Some(engine) = &mut self.engine else { return };
         while let Some(output) = engine.next(out, Counted) {
             if let Some(last) = output.committed.last() {
-                engine.applied(last.index);
+                engine.mark_applied(last.index);
             }
         }
         let before = std::mem::replace(&mut self.role, engine.role());
@@ -209,14 +211,15 @@ impl RaftElection {
             out.note(if leader == self.me { "RF-3" } else { "RF-4" }, format_args!("{leader} leads in term {term}"));
             out.emit(Event::elected(leader, epoch));
         }
-        self.rest_or_wait(out);
+        self.wait_or_stop(out);
     }
 
-    /// RF-6.
-    fn rest_or_wait(&mut self, out: &mut Effects<'_, Self>) {
+    /// RF-6. Sets the timer while this node waits for votes, a leader or acknowledgements.
+    fn wait_or_stop(&mut self, out: &mut Effects<'_, Self>) {
         let Some(engine) = &self.engine else { return };
-        let began = self.role.term > FOUNDING.term;
-        let waits = if engine.leads() { !engine.is_known_to_all() } else { began && self.role.leader.is_none() };
+        let has_begun = self.role.term > FOUNDING.term;
+        let waits =
+            if engine.leads() { !engine.is_log_acknowledged_by_all() } else { has_begun && self.role.leader.is_none() };
         match (waits, self.is_ticking) {
             (true, false) => out.set_timer(Timer::Tick, Span::exactly(self.tick)),
             (false, true) => out.cancel_timer(Timer::Tick),

@@ -4,7 +4,7 @@
 use crate::convert;
 use crate::durable::{Ballot, Checkpoint, Durable, Write};
 use crate::log::Log;
-use crate::members::{Change, Configuration, id, node};
+use crate::members::{Change, Configuration, node_of_raft_id, raft_id};
 use crate::message::{Entry, Message, Round};
 use crate::write_order::ordered_writes;
 use bytes::Bytes;
@@ -24,36 +24,39 @@ pub(crate) struct Engine {
     node: RawNode<Log>,
     me: NodeId,
     seed: u64,
-    attempts: u64,
+    /// Number of campaigns since the start, which varies the election timeout.
+    campaigns: u64,
     /// A change of the commit index alone, which is saved together with the next save.
-    unsaved: Option<Ballot>,
+    deferred_ballot: Option<Ballot>,
     /// The last ballot given to the disk.
     saved_ballot: Ballot,
-    /// The number of the save that contains the vote.
+    /// The number of the save that contains the latest vote.
     vote_save: u64,
     /// Number of saves requested since the start.
-    asked: u64,
+    saves_requested: u64,
     /// Number of saves that are durable.
-    saved: u64,
-    awaiting: VecDeque<Awaiting>,
+    saves_durable: u64,
+    awaiting: VecDeque<AwaitingSaves>,
 }
 
-/// A `Ready` of raft that must be confirmed once `saves` saves are durable.
-struct Awaiting {
-    saves: u64,
-    ready: u64,
-    installed: Option<u64>,
+/// A `Ready` of raft that must be confirmed once this many saves are durable.
+struct AwaitingSaves {
+    required_saves: u64,
+    ready_number: u64,
+    /// The index of the snapshot that the `Ready` installs, if any.
+    installed_index: Option<u64>,
 }
 
 /// The output of raft that the replica has to handle, beyond saves and messages.
 #[derive(Default)]
 pub(crate) struct RaftOutput {
-    /// Whether role, leader or term may have changed.
-    pub(crate) role: bool,
+    pub(crate) role_may_have_changed: bool,
     /// Successful rounds, each with the index that must be applied before its queries are answered.
     pub(crate) rounds: Vec<(Round, u64)>,
+    /// A leader's snapshot that replaces the state.
     pub(crate) installed: Option<Checkpoint>,
     pub(crate) committed: Vec<Entry>,
+    /// Snapshots to send, each with its receiver.
     pub(crate) snapshots: Vec<(NodeId, Snapshot)>,
 }
 
@@ -69,7 +72,7 @@ impl Engine {
     /// Starts raft on this log. Fails if the log is inconsistent.
     pub(crate) fn start(me: NodeId, seed: u64, config: Config, log: Log) -> raft::Result<Self> {
         let applied = log.checkpoint().map_or(0, |checkpoint| checkpoint.index);
-        let config = Config { id: id(me), applied, ..config };
+        let config = Config { id: raft_id(me), applied, ..config };
         let logger = slog::Logger::root(slog::Discard, slog::o!());
         let node = RawNode::new(&config, log, &logger)?;
         let saved_ballot = Ballot { term: node.raft.term, vote: node.raft.vote, commit: node.raft.raft_log.committed };
@@ -77,12 +80,12 @@ impl Engine {
             node,
             me,
             seed,
-            attempts: 0,
-            unsaved: None,
+            campaigns: 0,
+            deferred_ballot: None,
             saved_ballot,
             vote_save: 0,
-            asked: 0,
-            saved: 0,
+            saves_requested: 0,
+            saves_durable: 0,
             awaiting: VecDeque::new(),
         };
         engine.set_election_timeout();
@@ -100,26 +103,29 @@ impl Engine {
             return None;
         }
         let mut ready = self.node.ready();
-        let ahead = ready.take_messages();
-        let after = ready.take_persisted_messages();
+        let of_leader = ready.take_messages();
+        let after_saves = ready.take_persisted_messages();
         let mut output = RaftOutput {
-            role: ready.ss().is_some() || ready.hs().is_some(),
+            role_may_have_changed: ready.ss().is_some() || ready.hs().is_some(),
             rounds: rounds(&mut ready),
-            committed: ready.take_committed_entries().iter().map(Entry::of).collect(),
+            committed: ready.take_committed_entries().iter().map(Entry::from_raft).collect(),
             ..RaftOutput::default()
         };
         output.installed = self.save(&mut ready, out);
-        let installed = output.installed.as_ref().map(|checkpoint| checkpoint.index);
-        self.awaiting.push_back(Awaiting { saves: self.asked, ready: ready.number(), installed });
+        self.awaiting.push_back(AwaitingSaves {
+            required_saves: self.saves_requested,
+            ready_number: ready.number(),
+            installed_index: output.installed.as_ref().map(|checkpoint| checkpoint.index),
+        });
         self.node.advance_append_async(ready);
         // A leader's messages need not wait for its disk, which counts like that of any other
         // member. But a leader must first save its own vote: in a group of one it leads by that
         // vote alone.
-        let (ahead, wait) = if self.has_saved_vote() { (ahead, Vec::new()) } else { (Vec::new(), ahead) };
-        for message in ahead {
+        let (at_once, delayed) = if self.has_saved_vote() { (of_leader, Vec::new()) } else { (Vec::new(), of_leader) };
+        for message in at_once {
             output.route(message, |to, message| out.send_ahead(to, wrap(message)));
         }
-        for message in wait.into_iter().chain(after) {
+        for message in delayed.into_iter().chain(after_saves) {
             output.route(message, |to, message| out.send(to, wrap(message)));
         }
         self.confirm();
@@ -127,10 +133,10 @@ impl Engine {
     }
 
     /// Saves the contents of a `Ready`, in an order that stays consistent if a crash loses the last
-    /// writes.
+    /// writes. Returns the snapshot that it installs, if any.
     fn save<P: Raft>(&mut self, ready: &mut Ready, out: &mut Effects<'_, P>) -> Option<Checkpoint> {
         if let Some(state) = ready.hs() {
-            self.unsaved = Some(Ballot { term: state.term, vote: state.vote, commit: state.commit });
+            self.deferred_ballot = Some(Ballot { term: state.term, vote: state.vote, commit: state.commit });
         }
         if !ready.must_sync() {
             return None;
@@ -143,17 +149,17 @@ impl Engine {
         if !entries.is_empty() {
             self.node.mut_store().append(&entries);
         }
-        let entries = entries.iter().map(Entry::of).collect();
+        let entries = entries.iter().map(Entry::from_raft).collect();
         let (writes, deferred) =
-            ordered_writes(self.unsaved.take(), self.saved_ballot.commit, installed.clone(), entries);
-        self.unsaved = deferred;
+            ordered_writes(self.deferred_ballot.take(), self.saved_ballot.commit, installed.clone(), entries);
+        self.deferred_ballot = deferred;
         for write in writes {
             if let Write::Ballot(ballot) = &write {
-                let is_vote = (ballot.term, ballot.vote) != (self.saved_ballot.term, self.saved_ballot.vote);
-                self.vote_save = if is_vote { self.asked + 1 } else { self.vote_save };
+                let is_new_vote = (ballot.term, ballot.vote) != (self.saved_ballot.term, self.saved_ballot.vote);
+                self.vote_save = if is_new_vote { self.saves_requested + 1 } else { self.vote_save };
                 self.saved_ballot = *ballot;
             }
-            self.ask(write, out);
+            self.request_save(write, out);
         }
         installed
     }
@@ -163,38 +169,40 @@ impl Engine {
         self.node.mut_store().mark_outdated();
     }
 
-    pub(crate) fn ask<P: Raft>(&mut self, write: Write, out: &mut Effects<'_, P>) {
-        self.asked += 1;
+    pub(crate) fn request_save<P: Raft>(&mut self, write: Write, out: &mut Effects<'_, P>) {
+        self.saves_requested += 1;
         out.save(write);
     }
 
+    /// Records that the first `count` saves since the start are durable.
     pub(crate) fn saved(&mut self, count: u64) {
-        self.saved = self.saved.max(count);
+        self.saves_durable = self.saves_durable.max(count);
         self.confirm();
     }
 
+    /// Reports to raft each `Ready` whose saves are durable.
     fn confirm(&mut self) {
         let mut last = None;
-        while self.awaiting.front().is_some_and(|awaiting| awaiting.saves <= self.saved)
+        while self.awaiting.front().is_some_and(|awaiting| awaiting.required_saves <= self.saves_durable)
             && let Some(awaiting) = self.awaiting.pop_front()
         {
-            last = Some(awaiting.ready);
-            if let Some(index) = awaiting.installed {
-                self.node.on_persist_ready(awaiting.ready);
+            last = Some(awaiting.ready_number);
+            if let Some(index) = awaiting.installed_index {
+                self.node.on_persist_ready(awaiting.ready_number);
                 self.node.advance_apply_to(index);
             }
         }
-        if let Some(ready) = last {
-            self.node.on_persist_ready(ready);
+        if let Some(ready_number) = last {
+            self.node.on_persist_ready(ready_number);
             self.set_election_timeout();
         }
     }
 
-    pub(crate) fn is_saved(&self) -> bool {
+    pub(crate) fn has_saved_all(&self) -> bool {
         self.awaiting.is_empty()
     }
 
-    pub(crate) fn persisted(&self) -> u64 {
+    pub(crate) fn persisted_index(&self) -> u64 {
         self.node.raft.raft_log.persisted
     }
 
@@ -205,17 +213,17 @@ impl Engine {
     }
 
     pub(crate) fn has_saved_vote(&self) -> bool {
-        self.saved >= self.vote_save
+        self.saves_durable >= self.vote_save
     }
 
-    pub(crate) fn applied(&mut self, index: u64) {
+    pub(crate) fn mark_applied(&mut self, index: u64) {
         self.node.advance_apply_to(index);
         self.set_election_timeout();
     }
 
     pub(crate) fn tick(&mut self) {
-        let stood = self.node.tick() && !self.leads();
-        self.attempts += u64::from(stood);
+        let campaigned = self.node.tick() && !self.leads();
+        self.campaigns += u64::from(campaigned);
         self.set_election_timeout();
     }
 
@@ -229,7 +237,7 @@ impl Engine {
 
     pub(crate) fn step_snapshot(&mut self, from: NodeId, term: u64, checkpoint: Checkpoint) {
         let Checkpoint { index, term: log_term, members, image } = checkpoint;
-        let mut message = RaftMessage { from: id(from), to: id(self.me), term, ..RaftMessage::default() };
+        let mut message = RaftMessage { from: raft_id(from), to: raft_id(self.me), term, ..RaftMessage::default() };
         message.set_msg_type(MessageType::MsgSnapshot);
         message.set_snapshot(convert::snapshot(index, log_term, &members, image));
         let _ = self.node.step(message);
@@ -276,7 +284,7 @@ impl Engine {
     }
 
     pub(crate) fn campaign(&mut self) {
-        self.attempts += 1;
+        self.campaigns += 1;
         let _ = self.node.campaign();
         self.set_election_timeout();
     }
@@ -291,7 +299,7 @@ impl Engine {
     }
 
     pub(crate) fn transfer(&mut self, to: NodeId) {
-        self.node.transfer_leader(id(to));
+        self.node.transfer_leader(raft_id(to));
         self.set_election_timeout();
     }
 
@@ -303,14 +311,19 @@ impl Engine {
     /// Reports to raft that a snapshot arrived, or that it never will.
     pub(crate) fn report_snapshot(&mut self, to: NodeId, arrived: bool) {
         let status = if arrived { SnapshotStatus::Finish } else { SnapshotStatus::Failure };
-        self.node.report_snapshot(id(to), status);
+        self.node.report_snapshot(raft_id(to), status);
         self.set_election_timeout();
     }
 
-    /// Saves a checkpoint and drops entries before it, except for the last `entries`.
-    pub(crate) fn keep<P: Raft>(&mut self, checkpoint: Checkpoint, entries: u64, out: &mut Effects<'_, P>) {
-        let cut = self.node.mut_store().keep(checkpoint.clone(), entries);
-        self.ask(Write::Checkpoint { checkpoint, cut }, out);
+    /// Saves a checkpoint and drops entries before it, except for the last `keep_entries`.
+    pub(crate) fn save_checkpoint<P: Raft>(
+        &mut self,
+        checkpoint: Checkpoint,
+        keep_entries: u64,
+        out: &mut Effects<'_, P>,
+    ) {
+        let cut = self.node.mut_store().store_checkpoint(checkpoint.clone(), keep_entries);
+        self.request_save(Write::Checkpoint { checkpoint, cut }, out);
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -325,17 +338,16 @@ impl Engine {
         matches!(self.node.raft.state, StateRole::Candidate | StateRole::PreCandidate)
     }
 
-    /// Whether every member has acknowledged the whole log of this leader.
-    pub(crate) fn is_known_to_all(&self) -> bool {
+    pub(crate) fn is_log_acknowledged_by_all(&self) -> bool {
         let last = self.last_index();
         self.node.raft.prs().iter().all(|(_, progress)| progress.matched >= last)
     }
 
     pub(crate) fn role(&self) -> Role {
-        Role { leads: self.leads(), leader: node(self.node.raft.leader_id), term: self.node.raft.term }
+        Role { leads: self.leads(), leader: node_of_raft_id(self.node.raft.leader_id), term: self.node.raft.term }
     }
 
-    pub(crate) fn committed(&self) -> u64 {
+    pub(crate) fn commit_index(&self) -> u64 {
         self.node.raft.raft_log.committed
     }
 
@@ -354,18 +366,18 @@ impl Engine {
     }
 
     pub(crate) fn configuration(&self) -> Configuration {
-        Configuration::of(&self.node.raft.prs().conf().to_conf_state())
+        Configuration::from_raft(&self.node.raft.prs().conf().to_conf_state())
     }
 
     /// The index of the last entry that a member has acknowledged to this leader.
     pub(crate) fn acknowledged(&self, member: NodeId) -> u64 {
-        self.node.raft.prs().get(id(member)).map_or(0, |progress| progress.matched)
+        self.node.raft.prs().get(raft_id(member)).map_or(0, |progress| progress.matched)
     }
 
     /// Resets the progress of a member that lost its disk, whatever it acknowledged before.
     pub(crate) fn reset_progress(&mut self, member: NodeId) {
         if self.leads()
-            && let Some(progress) = self.node.raft.mut_prs().get_mut(id(member))
+            && let Some(progress) = self.node.raft.mut_prs().get_mut(raft_id(member))
             && progress.matched > 0
         {
             progress.matched = 0;
@@ -376,19 +388,20 @@ impl Engine {
     /// The active voters that could replace this leader, those with most of the log first.
     pub(crate) fn successors(&self) -> Vec<NodeId> {
         let progress = self.node.raft.prs();
-        let held = |voter: &NodeId| progress.get(id(*voter)).filter(|progress| progress.recent_active);
+        let active_progress = |voter: &NodeId| progress.get(raft_id(*voter)).filter(|progress| progress.recent_active);
         let voters = self.configuration().incoming.voters.into_iter().filter(|voter| *voter != self.me);
-        let mut active: Vec<_> = voters.filter(|voter| held(voter).is_some()).collect();
-        active.sort_by_key(|voter| std::cmp::Reverse(held(voter).map(|progress| progress.matched)));
+        let mut active: Vec<_> = voters.filter(|voter| active_progress(voter).is_some()).collect();
+        active.sort_by_key(|voter| std::cmp::Reverse(active_progress(voter).map(|progress| progress.matched)));
         active
     }
 
-    /// Sets the election timeout from seed, node, term and attempt. Raft would draw it from the
-    /// system's random source, so this runs after every call, and the same seed repeats a run
-    /// exactly.
+    /// Sets the election timeout from seed, node, term and number of campaigns. Raft would draw it
+    /// from the system's random source, so this runs after every call, and the same seed repeats a
+    /// run exactly.
     fn set_election_timeout(&mut self) {
         let min = self.node.raft.election_timeout();
-        let words = [self.seed, id(self.me), self.node.raft.term, self.attempts];
+        let words = [self.seed, raft_id(self.me), self.node.raft.term, self.campaigns];
+        // The initial value is the increment of splitmix64.
         let draw = words.into_iter().fold(0x9E37_79B9_7F4A_7C15, |state: u64, word| mix(state ^ mix(word)));
         let spread = usize::try_from(draw % min.max(1) as u64).unwrap_or(0);
         self.node.raft.set_randomized_election_timeout(min + spread);
@@ -399,7 +412,7 @@ impl RaftOutput {
     /// Sends a message, or stores a snapshot, which the replica sends in pieces.
     fn route(&mut self, message: RaftMessage, mut send: impl FnMut(NodeId, Message)) {
         if message.get_msg_type() == MessageType::MsgSnapshot {
-            if let Some(to) = node(message.to) {
+            if let Some(to) = node_of_raft_id(message.to) {
                 self.snapshots.push((to, message.get_snapshot().clone()));
             }
         } else if let Some((to, message)) = convert::outgoing(&message) {
@@ -408,17 +421,19 @@ impl RaftOutput {
     }
 }
 
+/// The rounds that succeeded, each with the index that its queries wait for.
 fn rounds(ready: &mut Ready) -> Vec<(Round, u64)> {
     let states = ready.take_read_states();
-    states.iter().filter_map(|state| Some((Round::of_bytes(&state.request_ctx)?, state.index))).collect()
+    states.iter().filter_map(|state| Some((Round::from_bytes(&state.request_ctx)?, state.index))).collect()
 }
 
+/// The checkpoint in a snapshot; `None` for raft's empty snapshot, which means that there is none.
 pub(crate) fn checkpoint_of(snapshot: &Snapshot) -> Option<Checkpoint> {
     let metadata = snapshot.get_metadata();
     (metadata.index > 0).then(|| Checkpoint {
         index: metadata.index,
         term: metadata.term,
-        members: Configuration::of(metadata.get_conf_state()),
+        members: Configuration::from_raft(metadata.get_conf_state()),
         image: snapshot.data.clone(),
     })
 }

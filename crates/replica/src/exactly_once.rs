@@ -6,7 +6,7 @@ use crate::version::{Format, FormatError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-const ONCE: Format = Format { what: "table of clients", version: 1 };
+const EXACTLY_ONCE: Format = Format { what: "table of clients", version: 1 };
 
 /// A state machine that executes each request once, however often a client sends it.
 ///
@@ -18,6 +18,7 @@ pub struct ExactlyOnce<S: StateMachine> {
     machine: S,
     /// The number of each client's last request, and its answer.
     answered: BTreeMap<u64, (u64, S::Answer)>,
+    /// Number of applied requests, including repeated ones.
     requests: u64,
 }
 
@@ -81,11 +82,11 @@ impl<S: StateMachine> StateMachine for ExactlyOnce<S> {
     }
 
     fn snapshot(&self) -> Vec<u8> {
-        ONCE.write(&(self.machine.snapshot(), &self.answered, self.requests))
+        EXACTLY_ONCE.write(&(self.machine.snapshot(), &self.answered, self.requests))
     }
 
     fn restore(bytes: &[u8]) -> Result<Self, FormatError> {
-        let (machine, answered, requests): (Vec<u8>, _, _) = ONCE.read(bytes)?;
+        let (machine, answered, requests): (Vec<u8>, _, _) = EXACTLY_ONCE.read(bytes)?;
         Ok(Self { machine: S::restore(&machine)?, answered, requests })
     }
 }
@@ -109,8 +110,8 @@ mod tests {
         assert_eq!(machine.apply(At::default(), &request(2, 8)), Some(Answer::Written));
         assert_eq!(machine.apply(At::default(), &request(1, 7)), None);
         assert_eq!(machine.inner().get(0), Some(8));
-        let again = ExactlyOnce::<Registers>::restore(&machine.snapshot());
-        assert_eq!(again, Ok(machine));
+        let restored = ExactlyOnce::<Registers>::restore(&machine.snapshot());
+        assert_eq!(restored, Ok(machine));
     }
 
     #[test]

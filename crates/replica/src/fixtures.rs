@@ -43,7 +43,7 @@ impl Flaw {
     }
 
     /// A short description of the flaw.
-    pub const fn what(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
             Self::EarlyAck => "acknowledges entries that are not on its disk yet, so a crash loses them",
             Self::LocalRead => "answers queries without asking a majority, so answers may be stale",
@@ -59,25 +59,25 @@ pub struct Flawed<S: StateMachine> {
     replica: Replica<S>,
     flaw: Flaw,
     /// Number of saves requested since the start.
-    asked: u64,
+    saves_requested: u64,
 }
 
 impl<S: StateMachine> Flawed<S> {
     /// A replica with this flaw.
     pub fn new(me: NodeId, settings: Settings, flaw: Flaw) -> Self {
-        Self { replica: Replica::new(me, settings), flaw, asked: 0 }
+        Self { replica: Replica::new(me, settings), flaw, saves_requested: 0 }
     }
 
-    fn pass(&mut self, now: Time, input: Input<Replica<S>>, out: &mut Effects<'_, Self>) {
-        let asked = self.asked;
-        let mut sink = FaultySink { flaw: self.flaw, asked: &mut self.asked, out };
+    fn step_replica(&mut self, now: Time, input: Input<Replica<S>>, out: &mut Effects<'_, Self>) {
+        let saves_before = self.saves_requested;
+        let mut sink = FaultySink { flaw: self.flaw, saves_requested: &mut self.saves_requested, out };
         self.replica.step(now, input, &mut Effects::new(&mut sink));
-        if self.flaw == Flaw::EarlyAck && self.asked > asked {
-            self.pass(now, Input::Saved(self.asked), out);
+        if self.flaw == Flaw::EarlyAck && self.saves_requested > saves_before {
+            self.step_replica(now, Input::Saved(self.saves_requested), out);
         }
     }
 
-    fn ask(&mut self, now: Time, command: Command<S>, out: &mut Effects<'_, Self>) {
+    fn handle_command(&mut self, now: Time, command: Command<S>, out: &mut Effects<'_, Self>) {
         match (command, self.replica.machine()) {
             (Command::Query { ticket, query }, Some(machine))
                 if self.flaw == Flaw::LocalRead && self.replica.leads() =>
@@ -86,7 +86,7 @@ impl<S: StateMachine> Flawed<S> {
                 let answer = machine.query(At { index, ..At::default() }, &query);
                 out.emit_ahead(Event::Answered { ticket, index, answer });
             }
-            (command, _) => self.pass(now, Input::Command(command), out),
+            (command, _) => self.step_replica(now, Input::Command(command), out),
         }
     }
 }
@@ -101,24 +101,24 @@ impl<S: StateMachine> Protocol for Flawed<S> {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { mut durable, incarnation } => {
-                self.asked = 0;
+                self.saves_requested = 0;
                 if self.flaw == Flaw::AppliedTwice {
                     rewind_checkpoint(&mut durable);
                 }
-                self.pass(now, Input::Start { durable, incarnation }, out);
+                self.step_replica(now, Input::Start { durable, incarnation }, out);
             }
-            Input::Command(command) => self.ask(now, command, out),
-            Input::Message { from, message } => self.pass(now, Input::Message { from, message }, out),
+            Input::Command(command) => self.handle_command(now, command, out),
+            Input::Message { from, message } => self.step_replica(now, Input::Message { from, message }, out),
             Input::Timer(Timer::Piece(_)) if self.flaw == Flaw::NoReport => {}
-            Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
+            Input::Timer(timer) => self.step_replica(now, Input::Timer(timer), out),
             Input::Saved(_) if self.flaw == Flaw::EarlyAck => {}
-            Input::Saved(count) => self.pass(now, Input::Saved(count), out),
-            Input::DiskFull => self.pass(now, Input::DiskFull, out),
-            Input::DiskFree => self.pass(now, Input::DiskFree, out),
-            Input::Suspect(node) => self.pass(now, Input::Suspect(node), out),
-            Input::Trust(node) => self.pass(now, Input::Trust(node), out),
-            Input::View(view) => self.pass(now, Input::View(view), out),
-            Input::Lease(until) => self.pass(now, Input::Lease(until), out),
+            Input::Saved(count) => self.step_replica(now, Input::Saved(count), out),
+            Input::DiskFull => self.step_replica(now, Input::DiskFull, out),
+            Input::DiskFree => self.step_replica(now, Input::DiskFree, out),
+            Input::Suspect(node) => self.step_replica(now, Input::Suspect(node), out),
+            Input::Trust(node) => self.step_replica(now, Input::Trust(node), out),
+            Input::View(view) => self.step_replica(now, Input::View(view), out),
+            Input::Lease(until) => self.step_replica(now, Input::Lease(until), out),
         }
     }
 }
@@ -126,16 +126,16 @@ impl<S: StateMachine> Protocol for Flawed<S> {
 /// Changes a checkpoint's index to that of the entry before it.
 fn rewind_checkpoint(durable: &mut Durable) {
     let Some(checkpoint) = &mut durable.checkpoint else { return };
-    let before = checkpoint.index.saturating_sub(1);
-    if let Some(entry) = durable.entries.iter().find(|entry| entry.index == before) {
-        (checkpoint.index, checkpoint.term) = (before, entry.term);
+    let previous = checkpoint.index.saturating_sub(1);
+    if let Some(entry) = durable.entries.iter().find(|entry| entry.index == previous) {
+        (checkpoint.index, checkpoint.term) = (previous, entry.term);
     }
 }
 
 /// Passes the replica's effects on, with the bug added.
 struct FaultySink<'a, 'b, S: StateMachine> {
     flaw: Flaw,
-    asked: &'a mut u64,
+    saves_requested: &'a mut u64,
     out: &'a mut Effects<'b, Flawed<S>>,
 }
 
@@ -147,7 +147,7 @@ impl<S: StateMachine> Sink<Replica<S>> for FaultySink<'_, '_, S> {
             Effect::Multicast { to, message, order } => Effect::Multicast { to, message, order: early_order(order) },
             Effect::Emit { event, order } => Effect::Emit { event, order: early_order(order) },
             Effect::Save(write) => {
-                *self.asked += 1;
+                *self.saves_requested += 1;
                 Effect::Save(match write {
                     Write::Ballot(ballot) if self.flaw == Flaw::ForgottenVote => {
                         Write::Ballot(Ballot { vote: 0, ..ballot })

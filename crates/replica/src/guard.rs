@@ -14,15 +14,15 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
     if from == me {
         return Some("it claims to come from this very replica");
     }
-    let (term, index) = numbers(message);
-    if term == Some(0) || term.is_some_and(|term| term > MAX_NUMBER) || index > MAX_NUMBER {
+    let (term, highest_position) = term_and_highest_position(message);
+    if term == Some(0) || term.is_some_and(|term| term > MAX_NUMBER) || highest_position > MAX_NUMBER {
         return Some("its numbers make no sense");
     }
     match message {
         Message::Append { term, log_term, index, entries, commit } => {
             let contiguous = (index + 1..).zip(entries).all(|(index, entry)| entry.index == index);
             let terms = std::iter::once(*log_term).chain(entries.iter().map(|entry| entry.term));
-            if *index == 0 || !contiguous || !terms.is_sorted_by(|one, next| one <= next) {
+            if *index == 0 || !contiguous || !terms.is_sorted_by(|earlier, later| earlier <= later) {
                 Some("its entries do not follow on each other")
             } else if *log_term == 0 || entries.iter().any(|entry| entry.term > *term) || *commit > MAX_NUMBER {
                 Some("its numbers make no sense")
@@ -66,8 +66,9 @@ pub(crate) fn objection(engine: &Engine, me: NodeId, from: NodeId, message: &Mes
     }
 }
 
-/// The term of a message, if it has one, and its highest index.
-fn numbers(message: &Message) -> (Option<u64>, u64) {
+/// The term of a message, if it has one, and the highest index or log term that raft would use
+/// without a check.
+fn term_and_highest_position(message: &Message) -> (Option<u64>, u64) {
     match message {
         Message::Vote { term, index, log_term, commit, .. } => (Some(*term), (*index).max(*log_term).max(commit.index)),
         Message::VoteReply { term, commit, .. } => (Some(*term), commit.index),

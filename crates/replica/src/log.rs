@@ -8,8 +8,8 @@ use raft::{Error, GetEntriesContext, RaftState, Result, Storage, StorageError};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The position of the founders' initial state in every log. It makes sure that a later member
-/// needs a snapshot.
+/// The position of the founders' initial state in every log. No log has an entry there, so a member
+/// that joins later needs a snapshot.
 pub(crate) const FOUNDING: Cut = Cut { index: 1, term: 1 };
 
 /// The in-memory log of one replica. The engine tracks which part of it is durable.
@@ -18,11 +18,12 @@ pub(crate) struct Log {
     /// The last checkpoint; `None` for a replica that was not admitted yet.
     checkpoint: Option<Checkpoint>,
     entries: VecDeque<RaftEntry>,
+    /// The index and term just before the first entry; zeros for a replica without a log.
     cut: Cut,
-    /// Whether the checkpoint has the current members.
+    /// Whether the checkpoint has the current members and admissions.
     is_current: bool,
     /// Whether a peer needs a snapshot that is newer than the checkpoint.
-    wanted: AtomicBool,
+    is_snapshot_wanted: AtomicBool,
 }
 
 impl Log {
@@ -39,21 +40,22 @@ impl Log {
         let applied = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.index);
         ballot.commit = ballot.commit.clamp(applied.min(last), last);
         ballot.term = ballot.term.max(last_term);
-        Self { ballot, checkpoint, entries, cut, is_current: true, wanted: AtomicBool::new(false) }
+        Self { ballot, checkpoint, entries, cut, is_current: true, is_snapshot_wanted: AtomicBool::new(false) }
     }
 
     pub(crate) fn checkpoint(&self) -> Option<&Checkpoint> {
         self.checkpoint.as_ref()
     }
 
+    /// The index of the last entry, or of the cut if there is none.
     pub(crate) fn last(&self) -> u64 {
         self.entries.back().map_or(self.cut.index, |entry| entry.index)
     }
 
     /// The entry at an index, if the log has it.
     pub(crate) fn entry(&self, index: u64) -> Option<&RaftEntry> {
-        let place = index.checked_sub(self.cut.index + 1)?;
-        self.entries.get(usize::try_from(place).ok()?)
+        let offset = index.checked_sub(self.cut.index + 1)?;
+        self.entries.get(usize::try_from(offset).ok()?)
     }
 
     fn term_at(&self, index: u64) -> Option<u64> {
@@ -63,11 +65,12 @@ impl Log {
     /// Appends entries, which replace all existing ones from the first of them on.
     pub(crate) fn append(&mut self, entries: &[RaftEntry]) {
         let Some(first) = entries.first() else { return };
-        let keep = first.index.saturating_sub(self.cut.index + 1);
-        self.entries.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+        let kept = first.index.saturating_sub(self.cut.index + 1);
+        self.entries.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
         self.entries.extend(entries.iter().cloned());
     }
 
+    /// Replaces everything by a leader's snapshot.
     pub(crate) fn install(&mut self, checkpoint: Checkpoint) {
         self.cut = Cut { index: checkpoint.index, term: checkpoint.term };
         self.entries.clear();
@@ -79,10 +82,10 @@ impl Log {
         self.is_current = false;
     }
 
-    /// Stores a checkpoint and drops the entries before it, except for the last `entries`. Returns
-    /// where the log now begins.
-    pub(crate) fn keep(&mut self, checkpoint: Checkpoint, entries: u64) -> Cut {
-        let index = checkpoint.index.saturating_sub(entries).max(self.cut.index);
+    /// Stores a checkpoint and drops the entries before it, except for the last `keep_entries`.
+    /// Returns where the log now begins.
+    pub(crate) fn store_checkpoint(&mut self, checkpoint: Checkpoint, keep_entries: u64) -> Cut {
+        let index = checkpoint.index.saturating_sub(keep_entries).max(self.cut.index);
         if let Some(term) = self.term_at(index) {
             let dropped = usize::try_from(index - self.cut.index).unwrap_or(usize::MAX).min(self.entries.len());
             self.entries.drain(..dropped);
@@ -94,8 +97,8 @@ impl Log {
     }
 
     /// Returns and clears whether a peer needs a newer snapshot.
-    pub(crate) fn take_wanted(&self) -> bool {
-        self.wanted.swap(false, Ordering::Relaxed)
+    pub(crate) fn take_snapshot_wanted(&self) -> bool {
+        self.is_snapshot_wanted.swap(false, Ordering::Relaxed)
     }
 }
 
@@ -120,8 +123,8 @@ impl Storage for Log {
         if high > self.last() + 1 {
             return Err(Error::Store(StorageError::Unavailable));
         }
-        let place = |index: u64| usize::try_from(index - self.cut.index - 1).unwrap_or(usize::MAX);
-        let mut entries: Vec<_> = self.entries.range(place(low)..place(high.max(low))).cloned().collect();
+        let offset = |index: u64| usize::try_from(index - self.cut.index - 1).unwrap_or(usize::MAX);
+        let mut entries: Vec<_> = self.entries.range(offset(low)..offset(high.max(low))).cloned().collect();
         raft::util::limit_size(&mut entries, max_size.into());
         Ok(entries)
     }
@@ -150,7 +153,7 @@ impl Storage for Log {
                 Ok(convert::snapshot(*index, *term, members, image.clone()))
             }
             Some(_) | None => {
-                self.wanted.store(true, Ordering::Relaxed);
+                self.is_snapshot_wanted.store(true, Ordering::Relaxed);
                 Err(Error::Store(StorageError::SnapshotTemporarilyUnavailable))
             }
         }

@@ -45,6 +45,7 @@ pub struct Configuration {
     pub outgoing: BTreeSet<NodeId>,
     /// Old voters that become learners.
     pub demoted: BTreeSet<NodeId>,
+    /// Whether raft ends the joint change by itself.
     pub auto_leave: bool,
 }
 
@@ -80,8 +81,8 @@ impl Configuration {
             && (self.is_joint() || !self.auto_leave)
     }
 
-    pub(crate) fn of(state: &ConfState) -> Self {
-        let set = |ids: &[u64]| ids.iter().filter_map(|id| node(*id)).collect();
+    pub(crate) fn from_raft(state: &ConfState) -> Self {
+        let set = |ids: &[u64]| ids.iter().filter_map(|id| node_of_raft_id(*id)).collect();
         Self {
             incoming: Members { voters: set(&state.voters), learners: set(&state.learners) },
             outgoing: set(&state.voters_outgoing),
@@ -91,7 +92,7 @@ impl Configuration {
     }
 
     pub(crate) fn to_raft(&self) -> ConfState {
-        let list = |set: &BTreeSet<NodeId>| set.iter().map(|node| id(*node)).collect();
+        let list = |set: &BTreeSet<NodeId>| set.iter().map(|node| raft_id(*node)).collect();
         ConfState {
             voters: list(&self.incoming.voters),
             learners: list(&self.incoming.learners),
@@ -116,12 +117,12 @@ enum Step {
 }
 
 impl Change {
-    pub(crate) fn between(now: &Members, wanted: &Members) -> Self {
-        let voters = wanted.voters.difference(&now.voters).copied().map(Step::Voter);
-        let learners = wanted.learners.difference(&now.learners).copied().map(Step::Learner);
-        let present = now.voters.union(&now.learners);
-        let gone = present.filter(|node| !wanted.voters.contains(node) && !wanted.learners.contains(node));
-        Self(voters.chain(learners).chain(gone.copied().map(Step::Gone)).collect())
+    pub(crate) fn between(current: &Members, wanted: &Members) -> Self {
+        let voters = wanted.voters.difference(&current.voters).copied().map(Step::Voter);
+        let learners = wanted.learners.difference(&current.learners).copied().map(Step::Learner);
+        let present = current.voters.union(&current.learners);
+        let removed = present.filter(|node| !wanted.voters.contains(node) && !wanted.learners.contains(node));
+        Self(voters.chain(learners).chain(removed.copied().map(Step::Gone)).collect())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -136,7 +137,7 @@ impl Change {
                 Step::Learner(node) => (ConfChangeType::AddLearnerNode, node),
                 Step::Gone(node) => (ConfChangeType::RemoveNode, node),
             };
-            let mut single = ConfChangeSingle { node_id: id(*node), ..ConfChangeSingle::default() };
+            let mut single = ConfChangeSingle { node_id: raft_id(*node), ..ConfChangeSingle::default() };
             single.set_change_type(kind);
             change.changes.push(single);
         }
@@ -144,12 +145,12 @@ impl Change {
     }
 }
 
-pub(crate) fn id(node: NodeId) -> u64 {
+pub(crate) fn raft_id(node: NodeId) -> u64 {
     u64::from(node.number())
 }
 
 /// The node with this raft id; `None` for raft's 0, which means no node.
-pub(crate) fn node(id: u64) -> Option<NodeId> {
+pub(crate) fn node_of_raft_id(id: u64) -> Option<NodeId> {
     u32::try_from(id).ok().and_then(NodeId::new)
 }
 
@@ -184,7 +185,7 @@ mod tests {
             auto_leave: true,
         };
         assert!(configuration.is_valid() && configuration.is_joint());
-        assert_eq!(Configuration::of(&configuration.to_raft()), configuration);
+        assert_eq!(Configuration::from_raft(&configuration.to_raft()), configuration);
     }
 
     #[test]

@@ -30,11 +30,15 @@ pub struct GroupMembership(Option<Founded>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Founded {
     /// The log time of the founding, from which the membership's time counts.
-    founded: LogTime,
-    latest: LogTime,
+    #[serde(rename = "founded")]
+    founded_at: LogTime,
+    /// The log time of the last change.
+    #[serde(rename = "latest")]
+    last_change: LogTime,
     membership: Membership,
     /// When members requested the leases that they have, each on its own clock.
-    asked: BTreeMap<NodeId, (Stay, Time)>,
+    #[serde(rename = "asked")]
+    lease_requests: BTreeMap<NodeId, (Stay, Time)>,
 }
 
 /// A command of the state machine.
@@ -52,12 +56,13 @@ pub enum Change {
 pub struct Ask {
     pub request: Request,
     /// The time of the request on the requester's clock. A lease granted by it counts from here.
-    pub asked: Time,
+    #[serde(rename = "asked")]
+    pub requested_at: Time,
 }
 
 impl Ask {
-    /// The requester; `None` for a tick.
-    pub const fn asker(&self) -> Option<NodeId> {
+    /// The requester; `None` for a tick, which a leader proposes.
+    pub const fn requester(&self) -> Option<NodeId> {
         match self.request {
             Request::Join { node, .. } | Request::Renew { node, .. } | Request::Leave { node, .. } => Some(node),
             Request::Suspect { by, .. } => Some(by),
@@ -82,21 +87,21 @@ impl GroupMembership {
         self.0.as_ref().map(|founded| &founded.membership)
     }
 
-    /// The latest time, on the member's own clock, at which it requested a lease that it got in its
-    /// current stay.
-    pub fn asked(&self, node: NodeId) -> Option<(Stay, Time)> {
-        self.0.as_ref()?.asked.get(&node).copied()
+    /// The member's current stay, and the latest time, on its own clock, at which it requested a
+    /// lease that it got in this stay; `None` if it got none.
+    pub fn lease_request(&self, node: NodeId) -> Option<(Stay, Time)> {
+        self.0.as_ref()?.lease_requests.get(&node).copied()
     }
 
     /// The log time of the last change.
-    pub fn latest(&self) -> LogTime {
-        self.0.as_ref().map_or(LogTime::ZERO, |founded| founded.latest)
+    pub fn last_change(&self) -> LogTime {
+        self.0.as_ref().map_or(LogTime::ZERO, |founded| founded.last_change)
     }
 
     /// The log time at which the next lease expires.
     pub fn next_expiry(&self) -> Option<LogTime> {
-        let Founded { founded, membership, .. } = self.0.as_ref()?;
-        Some(founded.after(membership.next_expiry()?))
+        let Founded { founded_at, membership, .. } = self.0.as_ref()?;
+        Some(founded_at.after(membership.next_expiry()?))
     }
 
     /// Founds the group. A second founding changes nothing, because two leaders may both propose
@@ -104,26 +109,26 @@ impl GroupMembership {
     fn found(&mut self, at: LogTime, members: &Group, terms: LeaseTerms) -> Answer {
         if self.0.is_none() {
             let membership = Membership::founding(members, terms);
-            self.0 = Some(Founded { founded: at, latest: at, membership, asked: BTreeMap::new() });
+            self.0 = Some(Founded { founded_at: at, last_change: at, membership, lease_requests: BTreeMap::new() });
         }
         Answer::Noted
     }
 }
 
 impl Founded {
-    fn apply(&mut self, at: LogTime, Ask { request, asked }: Ask) -> Answer {
-        self.latest = at;
-        let since: Duration = at.since(self.founded);
+    fn apply(&mut self, at: LogTime, Ask { request, requested_at }: Ask) -> Answer {
+        self.last_change = at;
+        let since_founding: Duration = at.since(self.founded_at);
         let answer = match request {
-            Request::Suspect { by, .. } if !self.is_in(by) => self.membership.apply(since, Request::Tick),
+            Request::Suspect { by, .. } if !self.is_member(by) => self.membership.apply(since_founding, Request::Tick),
             Request::Join { .. }
             | Request::Renew { .. }
             | Request::Leave { .. }
             | Request::Suspect { .. }
-            | Request::Tick => self.membership.apply(since, request),
+            | Request::Tick => self.membership.apply(since_founding, request),
         };
         if let (Request::Join { node, .. } | Request::Renew { node, .. }, Answer::In(stay)) = (request, answer) {
-            self.note(node, stay, asked);
+            self.record_request(node, stay, requested_at);
         }
         self.forget_removed();
         answer
@@ -131,20 +136,21 @@ impl Founded {
 
     /// Only members may report suspicions. So if two members suspect each other, the first report
     /// in the log removes the other one.
-    fn is_in(&self, node: NodeId) -> bool {
+    fn is_member(&self, node: NodeId) -> bool {
         self.membership.view().members().contains(node)
     }
 
     /// Records the time of a granted request. Requests may arrive out of order; the latest one
     /// determines the lease.
-    fn note(&mut self, node: NodeId, stay: Stay, asked: Time) {
-        let noted = self.asked.entry(node).or_insert((stay, asked));
-        *noted = if noted.0 == stay { (stay, noted.1.max(asked)) } else { (stay, asked) };
+    fn record_request(&mut self, node: NodeId, stay: Stay, requested_at: Time) {
+        let (known_stay, latest) = self.lease_requests.entry(node).or_insert((stay, requested_at));
+        *latest = if *known_stay == stay { requested_at.max(*latest) } else { requested_at };
+        *known_stay = stay;
     }
 
     fn forget_removed(&mut self) {
         let view = self.membership.view();
-        self.asked.retain(|node, (stay, _)| view.stay(*node) == Some(*stay));
+        self.lease_requests.retain(|node, (stay, _)| view.stay(*node) == Some(*stay));
     }
 }
 
@@ -212,16 +218,16 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    fn ask(request: Request, asked: i64) -> Change {
-        Change::Ask(Ask { request, asked: clock(asked) })
+    fn ask(request: Request, millis: i64) -> Change {
+        Change::Ask(Ask { request, requested_at: clock(millis) })
     }
 
     fn node(number: usize) -> NodeId {
         NodeId::from_index(number - 1)
     }
 
-    fn renew(number: usize, asked: i64) -> Change {
-        ask(Request::Renew { node: node(number), stay: FIRST }, asked)
+    fn renew(number: usize, millis: i64) -> Change {
+        ask(Request::Renew { node: node(number), stay: FIRST }, millis)
     }
 
     fn founded_at(millis: u64) -> GroupMembership {
@@ -258,22 +264,22 @@ mod tests {
     #[test]
     fn a_lease_counts_from_the_latest_request_of_the_present_stay() {
         let mut group = founded_at(0);
-        assert_eq!(group.asked(node(1)), None, "no node has requested a lease");
+        assert_eq!(group.lease_request(node(1)), None, "no node has requested a lease");
         group.apply(at(1), &renew(1, 70));
         group.apply(at(2), &renew(1, 60));
-        assert_eq!(group.asked(node(1)), Some((FIRST, clock(70))));
+        assert_eq!(group.lease_request(node(1)), Some((FIRST, clock(70))));
         group.apply(at(5_000), &renew(1, 80));
-        assert_eq!(group.asked(node(1)), None, "its stay has ended");
+        assert_eq!(group.lease_request(node(1)), None, "its stay has ended");
         let join = ask(Request::Join { node: node(1), incarnation: Incarnation::FIRST }, 50);
         assert_eq!(group.apply(at(5_001), &join), Answer::In(Stay { since: Epoch(3), ..FIRST }));
-        assert_eq!(group.asked(node(1)), Some((Stay { since: Epoch(3), ..FIRST }, clock(50))));
+        assert_eq!(group.lease_request(node(1)), Some((Stay { since: Epoch(3), ..FIRST }, clock(50))));
     }
 
     #[test]
     fn of_two_members_that_suspect_each_other_the_first_reporter_stays() {
         let mut group = founded_at(0);
-        let suspect = |by, of| {
-            let (node, by) = (node(of), node(by));
+        let suspect = |by, suspected| {
+            let (node, by) = (node(suspected), node(by));
             ask(Request::Suspect { node, stay: FIRST, by, why: Suspicion::Closed }, 0)
         };
         group.apply(at(1), &suspect(2, 1));

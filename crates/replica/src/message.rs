@@ -46,7 +46,7 @@ pub enum Message {
     Vote { term: u64, pre: bool, forced: bool, log_term: u64, index: u64, commit: Commit },
     /// Grants or denies a vote, in the term of the request or in the sender's later term.
     VoteReply { term: u64, pre: bool, granted: bool, commit: Commit },
-    /// Entries that follow an entry which the receiver should have.
+    /// Entries that follow the entry at `index` and `log_term`, which the receiver should have.
     Append { term: u64, log_term: u64, index: u64, entries: Vec<Entry>, commit: u64 },
     /// The index up to which the logs agree, or a rejection with a hint where to try next.
     AppendReply { term: u64, index: u64, commit: u64, rejected: Option<Hint> },
@@ -75,14 +75,14 @@ pub struct Commit {
     pub term: u64,
 }
 
-/// A position at which two diverging logs may agree.
+/// A position up to which two diverging logs may agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hint {
     pub index: u64,
     pub log_term: u64,
 }
 
-/// The id of a snapshot.
+/// The id of a snapshot: the leader's term, and the index and term of the last entry in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SnapshotId {
     pub term: u64,
@@ -95,6 +95,7 @@ pub struct SnapshotId {
 pub struct Piece {
     pub snapshot: SnapshotId,
     pub members: Configuration,
+    /// The length of the whole snapshot in bytes.
     pub length: u64,
     pub offset: u64,
     pub bytes: Bytes,

@@ -19,9 +19,9 @@ impl Flaw {
         Profile {
             name: self.name(),
             class: "replicated log",
-            summary: self.what(),
+            summary: self.description(),
             source: include_str!("fixtures.rs"),
-            flaw: Some(self.what()),
+            flaw: Some(self.description()),
             checkable: false,
         }
     }

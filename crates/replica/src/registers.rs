@@ -75,7 +75,7 @@ impl Registers {
     }
 }
 
-fn content(value: Option<u64>) -> String {
+fn describe_value(value: Option<u64>) -> String {
     value.map_or_else(|| "empty".into(), |value| value.to_string())
 }
 
@@ -89,8 +89,8 @@ impl StateMachine for Registers {
         match *command {
             Change::Write { key, value } => self.set(key, value),
             Change::CompareAndSet { key, expect, value } => match self.get(key) {
-                now if now == expect => self.set(key, value),
-                now => Answer::Differs(now),
+                current if current == expect => self.set(key, value),
+                current => Answer::Differs(current),
             },
         }
     }
@@ -102,7 +102,9 @@ impl StateMachine for Registers {
     fn describe_command(command: &Change) -> String {
         match command {
             Change::Write { key, value } => format!("x{key} := {value}"),
-            Change::CompareAndSet { key, expect, value } => format!("x{key} := {value} if it is {}", content(*expect)),
+            Change::CompareAndSet { key, expect, value } => {
+                format!("x{key} := {value} if it is {}", describe_value(*expect))
+            }
         }
     }
 
@@ -113,8 +115,8 @@ impl StateMachine for Registers {
     fn describe_answer(answer: &Answer) -> String {
         match answer {
             Answer::Written => "done".into(),
-            Answer::Differs(value) => format!("not done, it is {}", content(*value)),
-            Answer::Value(value) => content(*value),
+            Answer::Differs(value) => format!("not done, it is {}", describe_value(*value)),
+            Answer::Value(value) => describe_value(*value),
         }
     }
 

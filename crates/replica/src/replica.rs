@@ -70,6 +70,7 @@ enum State<S: StateMachine> {
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
     Tick,
+    /// This peer's acknowledgement of a piece of a snapshot is overdue.
     Piece(NodeId),
 }
 
@@ -90,7 +91,7 @@ impl<S: StateMachine> Replica<S> {
         }
     }
 
-    /// The index of the last applied entry.
+    /// The index of the last applied entry; 0 if the replica is not running.
     pub fn applied(&self) -> u64 {
         match &self.state {
             State::Running(running) => running.applied(),
@@ -107,8 +108,8 @@ impl<S: StateMachine> Replica<S> {
     /// replica; later its disk has the members.
     fn start(&self, now: Time, durable: Durable, incarnation: Incarnation) -> Result<Running<S>, Halt> {
         let founders = &self.settings.founders;
-        let founds = durable == Durable::default() && founders.voters.contains(&self.me);
-        let founding = founds.then(|| Checkpoint {
+        let is_founder = durable == Durable::default() && founders.voters.contains(&self.me);
+        let founding = is_founder.then(|| Checkpoint {
             index: FOUNDING.index,
             term: FOUNDING.term,
             members: Configuration::founding(founders.clone()),
@@ -117,7 +118,7 @@ impl<S: StateMachine> Replica<S> {
         Running::start(self.me, self.settings.clone(), now, durable, founding, incarnation)
     }
 
-    fn ask(&mut self, now: Time, command: Command<S>, out: &mut Effects<'_, Self>) -> Result<(), Halt> {
+    fn handle_command(&mut self, now: Time, command: Command<S>, out: &mut Effects<'_, Self>) -> Result<(), Halt> {
         let State::Running(running) = &mut self.state else {
             refuse_all(command, out);
             return Ok(());
@@ -132,7 +133,9 @@ impl<S: StateMachine> Replica<S> {
         running.settle(now, out)
     }
 
-    fn with(
+    /// Lets a running replica act, then handles what raft does about it. Does nothing if the
+    /// replica is not running.
+    fn step_running(
         &mut self,
         now: Time,
         out: &mut Effects<'_, Self>,
@@ -163,19 +166,23 @@ impl<S: StateMachine> Protocol for Replica<S> {
                     outcome
                 })
             }
-            Input::Command(command) => self.ask(now, command, out),
+            Input::Command(command) => self.handle_command(now, command, out),
             Input::Message { from, message } => {
-                self.with(now, out, |running, out| running.receive(now, from, message, out))
+                self.step_running(now, out, |running, out| running.receive(now, from, message, out))
             }
             Input::Timer(Timer::Tick) => {
                 out.set_timer(Timer::Tick, Span::exactly(self.settings.tick));
-                self.with(now, out, |running, out| running.tick(now, out))
+                self.step_running(now, out, |running, out| running.tick(now, out))
             }
-            Input::Timer(Timer::Piece(to)) => self.with(now, out, |running, out| running.piece_timed_out(to, out)),
-            Input::Saved(count) => self.with(now, out, |running, _| running.saved(count)),
-            Input::DiskFull => self.with(now, out, |running, out| running.disk_full(out)),
-            Input::DiskFree => self.with(now, out, |running, out| running.disk_free(out)),
-            Input::Suspect(node) => self.with(now, out, |running, out| running.miss(now, node, out)),
+            Input::Timer(Timer::Piece(to)) => {
+                self.step_running(now, out, |running, out| running.piece_timed_out(to, out))
+            }
+            Input::Saved(count) => self.step_running(now, out, |running, _| running.saved(count)),
+            Input::DiskFull => self.step_running(now, out, |running, out| running.disk_full(out)),
+            Input::DiskFree => self.step_running(now, out, |running, out| running.disk_free(out)),
+            Input::Suspect(node) => {
+                self.step_running(now, out, |running, out| running.handle_suspicion(now, node, out))
+            }
             // Raft has its own failure detector and its own members.
             Input::Trust(_) | Input::View(_) | Input::Lease(_) => Ok(()),
         };

@@ -24,7 +24,7 @@ pub struct Settings {
     pub checkpoint_every: u64,
     /// Number of entries to keep before the checkpoint, for peers that lag behind.
     pub keep_entries: u64,
-    /// Maximum length of a piece of a snapshot.
+    /// Maximum length of one piece of a snapshot, which is sent in pieces.
     pub piece_bytes: usize,
     /// Maximum total length of the entries in one message. A single longer entry is still sent,
     /// alone.
@@ -32,7 +32,8 @@ pub struct Settings {
     /// Maximum total length of uncommitted entries.
     pub uncommitted_bytes: u64,
     /// Maximum number of pending requests of each kind.
-    pub requests: usize,
+    #[serde(rename = "requests")]
+    pub max_pending_requests: usize,
     /// Whether to emit events that let replicas be compared.
     pub audit: bool,
 }
@@ -65,7 +66,7 @@ impl Settings {
             piece_bytes: 1 << 20,
             message_bytes: 1 << 20,
             uncommitted_bytes: 64 << 20,
-            requests: 100_000,
+            max_pending_requests: 100_000,
             audit: false,
         }
     }

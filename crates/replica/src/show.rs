@@ -19,8 +19,8 @@ impl<S: StateMachine> fmt::Display for Command<S> {
         match self {
             Self::Propose(proposals) => {
                 f.write_str("propose")?;
-                for (place, Proposal { ticket, command }) in proposals.iter().enumerate() {
-                    write!(f, "{} {}, {ticket}", if place > 0 { ";" } else { "" }, S::describe_command(command))?;
+                for (index, Proposal { ticket, command }) in proposals.iter().enumerate() {
+                    write!(f, "{} {}, {ticket}", if index > 0 { ";" } else { "" }, S::describe_command(command))?;
                 }
                 Ok(())
             }

@@ -37,10 +37,10 @@ mod tests {
         }
 
         #[test]
-        fn decoding_a_damaged_message_does_not_panic(place in any::<usize>(), flip in 1_u8..) {
+        fn decoding_a_damaged_message_does_not_panic(offset in any::<usize>(), flip in 1_u8..) {
             let mut bytes = encode(&Message::AppendReply { term: 1, index: 2, commit: 3, rejected: None });
-            let place = place % bytes.len();
-            bytes[place] ^= flip;
+            let offset = offset % bytes.len();
+            bytes[offset] ^= flip;
             let _ = decode(&bytes);
         }
     }

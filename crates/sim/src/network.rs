@@ -39,7 +39,7 @@ pub(crate) struct Network {
 /// Latency, probability of loss and probability of duplication.
 type Behaviour = (Latency, Chance, Chance);
 
-const MAX_CACHED: usize = 1 << 16;
+const MAX_CACHED_LINKS: usize = 1 << 16;
 
 impl Network {
     pub(crate) fn new(wire: Wire, rng: SeededRng) -> Self {
@@ -80,17 +80,23 @@ impl Network {
     }
 
     /// Returns the fate that a script fixed for a message that is sent now, unless a cut blocks it.
-    pub(crate) fn directed(&mut self, now: Time, from: NodeId, to: NodeId, fixed: FixedFate) -> TransmissionOutcome {
+    pub(crate) fn fixed_outcome(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        to: NodeId,
+        fixed: FixedFate,
+    ) -> TransmissionOutcome {
         if self.is_cut(from, to) {
             return TransmissionOutcome::Lost(Loss::Cut);
         }
-        if fixed.lost {
+        if fixed.is_lost {
             return TransmissionOutcome::Lost(Loss::Chance);
         }
         let (latency, _, _) = self.behaviour(from, to);
-        let arrival = self.arrival(now, from, to, fixed.takes.map_or(latency, Latency::Fixed));
-        match fixed.again {
-            Some(again) => TransmissionOutcome::Twice(arrival, self.arrival(now, from, to, Latency::Fixed(again))),
+        let arrival = self.arrival(now, from, to, fixed.delay.map_or(latency, Latency::Fixed));
+        match fixed.duplicate_delay {
+            Some(delay) => TransmissionOutcome::Twice(arrival, self.arrival(now, from, to, Latency::Fixed(delay))),
             None => TransmissionOutcome::Arrives(arrival),
         }
     }
@@ -100,25 +106,25 @@ impl Network {
         !self.cuts.is_empty() && self.cuts.iter().any(|(_, cut)| cut.severs(from, to))
     }
 
-    pub(crate) fn cut(&mut self, serial: u64, cut: Cut) {
+    pub(crate) fn add_cut(&mut self, serial: u64, cut: Cut) {
         self.cuts.push((serial, cut));
     }
 
-    /// Changes the behaviour of some links.
-    pub(crate) fn change(&mut self, serial: u64, links: Links, change: LinkChange) {
+    pub(crate) fn change_links(&mut self, serial: u64, links: Links, change: LinkChange) {
         self.changed_links.push((serial, links, change));
         self.cache.clear();
     }
 
     /// Ends the effect of one fault on the network. Returns whether it was still in effect.
     pub(crate) fn end_fault(&mut self, serial: u64) -> bool {
-        let before = self.cuts.len() + self.changed_links.len();
+        let count_before = self.cuts.len() + self.changed_links.len();
         self.cache.clear();
-        self.cuts.retain(|(cut, _)| *cut != serial);
-        self.changed_links.retain(|(change, _, _)| *change != serial);
-        self.cuts.len() + self.changed_links.len() < before
+        self.cuts.retain(|(cut_serial, _)| *cut_serial != serial);
+        self.changed_links.retain(|(change_serial, _, _)| *change_serial != serial);
+        self.cuts.len() + self.changed_links.len() < count_before
     }
 
+    /// Ends all cuts. Other changes of links stay.
     pub(crate) fn heal(&mut self) {
         self.cuts.clear();
     }
@@ -128,18 +134,18 @@ impl Network {
         if self.changed_links.is_empty() {
             return (self.wire.latency, self.wire.loss, self.wire.duplicate);
         }
-        if let Some(cache) = self.cache.get(&(from, to)) {
-            return *cache;
+        if let Some(behaviour) = self.cache.get(&(from, to)) {
+            return *behaviour;
         }
-        if self.cache.len() >= MAX_CACHED {
+        if self.cache.len() >= MAX_CACHED_LINKS {
             self.cache.clear();
         }
-        let behaviour = self.look_up(from, to);
+        let behaviour = self.compute_behaviour(from, to);
         self.cache.insert((from, to), behaviour);
         behaviour
     }
 
-    fn look_up(&self, from: NodeId, to: NodeId) -> Behaviour {
+    fn compute_behaviour(&self, from: NodeId, to: NodeId) -> Behaviour {
         let Wire { mut latency, mut loss, mut duplicate, fifo: _ } = self.wire;
         for (_, _, change) in self.changed_links.iter().filter(|(_, links, _)| links.cover(from, to)) {
             match change {
@@ -151,10 +157,11 @@ impl Network {
         (latency, loss, duplicate)
     }
 
+    /// Draws the arrival time of a message that is sent now.
     #[inline]
     fn arrival(&mut self, now: Time, from: NodeId, to: NodeId, latency: Latency) -> Time {
         let arrival = now + self.rng.length(latency);
-        if self.wire.fifo { self.last_arrivals.push_back(now, from, to, arrival) } else { arrival }
+        if self.wire.fifo { self.last_arrivals.delay_past_previous(now, from, to, arrival) } else { arrival }
     }
 }
 
@@ -163,15 +170,17 @@ impl Network {
 #[derive(Default)]
 struct LastArrivals {
     arrivals: HashMap<(NodeId, NodeId), Time>,
-    prune_at: usize,
+    /// Number of links above which links without messages in flight are removed. It is at least
+    /// double the number that the last pruning left, so that pruning stays cheap on average.
+    prune_above: usize,
 }
 
 impl LastArrivals {
     /// Returns `arrival`, delayed if necessary until the previous message of the link has arrived.
-    fn push_back(&mut self, now: Time, from: NodeId, to: NodeId, arrival: Time) -> Time {
-        if self.arrivals.len() > self.prune_at {
+    fn delay_past_previous(&mut self, now: Time, from: NodeId, to: NodeId, arrival: Time) -> Time {
+        if self.arrivals.len() > self.prune_above {
             self.arrivals.retain(|_, last| *last > now);
-            self.prune_at = 2 * self.arrivals.len() + 64;
+            self.prune_above = 2 * self.arrivals.len() + 64;
         }
         let last = self.arrivals.entry((from, to)).or_insert(arrival);
         *last = arrival.max(*last);

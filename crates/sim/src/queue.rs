@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 
 /// A priority queue whose keys never fall below the last key popped.
 pub(crate) struct Queue<T> {
-    /// No key is below it. Keys at level `l` have the same digits as this above `l`, and a larger
+    /// No key is below this one. Keys at level `l` have the same digits above `l`, and a larger
     /// digit at `l`.
-    last: u64,
+    floor: u64,
     /// The next entries, sorted.
     run: VecDeque<(u64, T)>,
     /// Keys up to this one belong in the run.
@@ -22,14 +22,14 @@ pub(crate) struct Queue<T> {
     /// `LEVELS` times `SLOTS` slots.
     slots: Vec<Vec<(u64, T)>>,
     /// For each level, a bit set of its non-empty slots.
-    occupied: [u16; LEVELS],
+    occupied_slots: [u16; LEVELS],
     /// A bit set of the non-empty levels.
-    levels: u16,
+    occupied_levels: u16,
 }
 
-const DIGIT: u32 = 4;
-const SLOTS: usize = 1 << DIGIT;
-const LEVELS: usize = (u64::BITS / DIGIT) as usize;
+const DIGIT_BITS: u32 = 4;
+const SLOTS: usize = 1 << DIGIT_BITS;
+const LEVELS: usize = (u64::BITS / DIGIT_BITS) as usize;
 /// Maximum number of entries of a slot that is sorted instead of redistributed.
 const MAX_SORTED: usize = 64;
 /// A run longer than this is redistributed before an entry is inserted in its middle, which would
@@ -41,40 +41,40 @@ const MAX_KEPT_CAPACITY: usize = 1 << 10;
 impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
         Self {
-            last: 0,
+            floor: 0,
             run: VecDeque::new(),
             run_end: 0,
             slots: (0..LEVELS * SLOTS).map(|_| Vec::new()).collect(),
-            occupied: [0; LEVELS],
-            levels: 0,
+            occupied_slots: [0; LEVELS],
+            occupied_levels: 0,
         }
     }
 
     /// Adds an entry. A key below the last key popped is raised to it.
     #[inline]
     pub(crate) fn push(&mut self, key: u64, entry: T) {
-        let key = key.max(self.last);
-        if key <= self.run_end { self.push_into_run(key, entry) } else { self.file(key, entry) }
+        let key = key.max(self.floor);
+        if key <= self.run_end { self.push_into_run(key, entry) } else { self.file_into_slot(key, entry) }
     }
 
     /// Removes and returns the entry with the smallest key, the oldest among equal keys.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
         while self.run.is_empty() {
-            if self.levels == 0 {
+            if self.occupied_levels == 0 {
                 return None;
             }
             self.open_slot();
         }
         let (key, entry) = self.run.pop_front()?;
-        self.last = key;
+        self.floor = key;
         if self.run.is_empty() {
             self.run_end = key;
         }
         Some((key, entry))
     }
 
-    /// Returns an entry that will be popped soon, if one is available without a search.
+    /// Returns the entry after the next one, if it is known without a search.
     #[inline]
     pub(crate) fn peek_ahead(&self) -> Option<&T> {
         self.run.get(1).map(|(_, entry)| entry)
@@ -85,8 +85,8 @@ impl<T> Queue<T> {
         if let Some((key, _)) = self.run.front() {
             return Some(*key);
         }
-        let level = self.levels.trailing_zeros() as usize;
-        let digit = self.occupied.get(level)?.trailing_zeros() as usize;
+        let level = self.occupied_levels.trailing_zeros() as usize;
+        let digit = self.occupied_slots.get(level)?.trailing_zeros() as usize;
         self.slots.get(level * SLOTS + digit)?.iter().map(|(key, _)| *key).min()
     }
 
@@ -96,49 +96,51 @@ impl<T> Queue<T> {
             self.run.insert(index, (key, entry));
             return;
         }
-        self.run_end = self.last;
+        self.run_end = self.floor;
         for (key, entry) in std::mem::take(&mut self.run) {
             self.push(key, entry);
         }
         self.push(key, entry);
     }
 
-    /// Puts an entry whose key is greater than `last` into its slot.
+    /// Puts an entry whose key is greater than `floor` into its slot.
     #[inline]
-    fn file(&mut self, key: u64, entry: T) {
-        let level = ((u64::BITS - 1 - (key ^ self.last).leading_zeros()) / DIGIT) as usize;
-        let digit = (key >> (level as u32 * DIGIT)) as usize % SLOTS;
-        if let (Some(slot), Some(occupied)) = (self.slots.get_mut(level * SLOTS + digit), self.occupied.get_mut(level))
+    fn file_into_slot(&mut self, key: u64, entry: T) {
+        let level = ((u64::BITS - 1 - (key ^ self.floor).leading_zeros()) / DIGIT_BITS) as usize;
+        let digit = (key >> (level as u32 * DIGIT_BITS)) as usize % SLOTS;
+        if let (Some(slot), Some(occupied)) =
+            (self.slots.get_mut(level * SLOTS + digit), self.occupied_slots.get_mut(level))
         {
             slot.push((key, entry));
             *occupied |= 1 << digit;
-            self.levels |= 1 << level;
+            self.occupied_levels |= 1 << level;
         }
     }
 
     /// Makes the lowest slot the run if it is small; otherwise redistributes it to lower levels.
     fn open_slot(&mut self) {
-        let level = self.levels.trailing_zeros();
-        let Some(occupied) = self.occupied.get_mut(level as usize) else { return };
+        let level = self.occupied_levels.trailing_zeros();
+        let Some(occupied) = self.occupied_slots.get_mut(level as usize) else { return };
         let digit = occupied.trailing_zeros();
         *occupied &= !(1 << digit);
         if *occupied == 0 {
-            self.levels &= !(1 << level);
+            self.occupied_levels &= !(1 << level);
         }
-        let shift = level * DIGIT;
-        let above = self.last.checked_shr(shift + DIGIT).unwrap_or(0).checked_shl(shift + DIGIT).unwrap_or(0);
-        let first = above | (u64::from(digit) << shift);
+        let shift = level * DIGIT_BITS;
+        let higher_digits =
+            self.floor.checked_shr(shift + DIGIT_BITS).unwrap_or(0).checked_shl(shift + DIGIT_BITS).unwrap_or(0);
+        let slot_start = higher_digits | (u64::from(digit) << shift);
         let index = level as usize * SLOTS + digit as usize;
         let Some(mut entries) = self.slots.get_mut(index).map(std::mem::take) else { return };
-        self.last = first;
+        self.floor = slot_start;
         if level == 0 || entries.len() <= MAX_SORTED {
             entries.sort_by_key(|(key, _)| *key);
-            self.run_end = first | ((1 << shift) - 1);
+            self.run_end = slot_start | ((1 << shift) - 1);
             self.run.extend(entries.drain(..));
         } else {
-            self.run_end = first;
+            self.run_end = slot_start;
             for (key, entry) in entries.drain(..) {
-                if key == first { self.run.push_back((key, entry)) } else { self.file(key, entry) }
+                if key == slot_start { self.run.push_back((key, entry)) } else { self.file_into_slot(key, entry) }
             }
         }
         if entries.capacity() <= MAX_KEPT_CAPACITY

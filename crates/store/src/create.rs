@@ -6,7 +6,7 @@
 
 use crate::error::StoreError;
 use crate::files::{FileSystem, Files};
-use crate::folder::{Folder, FolderState, IDENTITY, SET_ASIDE, SegmentNumber, is_unfinished};
+use crate::folder::{Folder, FolderState, IDENTITY, SET_ASIDE_PREFIX, SegmentNumber, is_unfinished};
 use crate::frame::FrameNumber;
 use crate::identity::{Identity, Origin, Owner};
 use crate::store::{Storable, encode_segment};
@@ -108,14 +108,14 @@ fn refuse_if_present<F: FileSystem>(folder: &Folder<F>) -> Result<(), StoreError
     match folder.state()? {
         FolderState::Absent => Ok(()),
         FolderState::Present => Err(StoreError::AlreadyExists { folder: folder.path.clone() }),
-        FolderState::Orphaned => Err(StoreError::BadIdentity { path: folder.at(IDENTITY) }),
+        FolderState::Orphaned => Err(StoreError::BadIdentity { path: folder.path_of(IDENTITY) }),
     }
 }
 
 fn begin_log<D: Storable, F: FileSystem>(folder: &Folder<F>, owner: Owner, contents: &D) -> Result<(), StoreError> {
     let number = SegmentNumber::FIRST;
-    let (content, _) = encode_segment(owner, number, FrameNumber(0), contents)?;
-    folder.prepare(&number.name(), &content)?;
+    let (bytes, _) = encode_segment(owner, number, FrameNumber(0), contents)?;
+    folder.prepare(&number.name(), &bytes)?;
     folder.publish(&number.name())
 }
 
@@ -123,15 +123,15 @@ fn begin_log<D: Storable, F: FileSystem>(folder: &Folder<F>, owner: Owner, conte
 fn set_aside<F: FileSystem>(folder: &Folder<F>) -> Result<PathBuf, StoreError> {
     let names = folder.names()?;
     let is_free = |name: &String| !names.contains(name);
-    let name = (1_u64..).map(|number| format!("{SET_ASIDE}{number}")).find(is_free).unwrap_or_default();
-    let aside = folder.at(&name);
+    let name = (1_u64..).map(|number| format!("{SET_ASIDE_PREFIX}{number}")).find(is_free).unwrap_or_default();
+    let aside = folder.path_of(&name);
     folder.files.create_folder(&aside).map_err(|error| StoreError::from_write("create", &aside, error))?;
     folder.sync()?;
     for name in names.iter().filter(|name| is_unfinished(name)) {
         folder.remove(name)?;
     }
     for name in names.iter().filter(|name| SegmentNumber::parse(name).is_some()) {
-        let (from, to) = (folder.at(name), aside.join(name));
+        let (from, to) = (folder.path_of(name), aside.join(name));
         folder.files.rename(&from, &to).map_err(|error| StoreError::from_write("move", &from, error))?;
     }
     folder.files.sync_folder(&aside).map_err(|error| StoreError::from_io("sync", &aside, error))?;

@@ -17,18 +17,20 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// What the disk writer reports to the node.
+/// A report of the disk writer to the node.
 #[derive(Debug)]
 pub enum Report {
     Saved {
         /// Number of writes made durable since the disk writer started, as `Input::Saved` expects
         /// it.
         count: u64,
+        /// The ticket of the last of them.
         last: Ticket,
     },
     /// The disk is full. The disk writer keeps retrying; until it reports `Free`, no write becomes
     /// durable.
     Full(StoreError),
+    /// The disk has space again.
     Free,
     /// The disk failed, and the disk writer has ended. The node must end too, because it cannot
     /// keep its promises.
@@ -78,7 +80,7 @@ where
     pub fn start<F>(
         store: Store<D, F>,
         capacity: usize,
-        patience: RetryDelays,
+        retry_delays: RetryDelays,
         report: impl FnMut(Report) + Send + 'static,
     ) -> Result<Self, StoreError>
     where
@@ -87,7 +89,7 @@ where
         F::Lock: Send,
     {
         let queue = Arc::new(Queue::new(capacity));
-        let mut writer = Writer { store, queue: Arc::clone(&queue), patience, report, count: 0 };
+        let mut writer = Writer { store, queue: Arc::clone(&queue), retry_delays, report, saved_count: 0 };
         let work = move || {
             // Close the queue even after a panic, so that no thread waits for space forever.
             let close_on_drop = CloseOnDrop(Arc::clone(&writer.queue));
@@ -124,7 +126,7 @@ impl<D: Durable> Drop for DiskWriter<D> {
 
 fn refusal<W>(unqueued: Unqueued<(Ticket, W)>) -> NotSaved<W> {
     match unqueued {
-        Unqueued::Crowded((_, write)) => NotSaved::QueueFull(write),
+        Unqueued::Full((_, write)) => NotSaved::QueueFull(write),
         Unqueued::Closed((_, write)) => NotSaved::Ended(write),
     }
 }
@@ -141,31 +143,31 @@ impl<T> Drop for CloseOnDrop<T> {
 struct Writer<D: Storable, F: FileSystem, R> {
     store: Store<D, F>,
     queue: Arc<Queue<QueuedWrite<D>>>,
-    patience: RetryDelays,
+    retry_delays: RetryDelays,
     report: R,
-    count: u64,
+    saved_count: u64,
 }
 
 impl<D: Storable, F: FileSystem, R: FnMut(Report)> Writer<D, F, R> {
     fn run(&mut self) {
         let mut batch = Vec::new();
         let mut writes = Vec::new();
-        while self.queue.take(&mut batch) {
+        while self.queue.take_all(&mut batch) {
             let last = batch.last().map_or(Ticket(0), |(ticket, _)| *ticket);
             writes.extend(batch.drain(..).map(|(_, write)| write));
             if !self.save(&writes) {
                 return;
             }
-            self.count += writes.len() as u64;
+            self.saved_count += writes.len() as u64;
             writes.clear();
-            (self.report)(Report::Saved { count: self.count, last });
+            (self.report)(Report::Saved { count: self.saved_count, last });
         }
     }
 
     /// Makes these writes durable, and retries while the disk is full. Returns `false` if the disk
     /// failed or the queue was closed.
     fn save(&mut self, writes: &[D::Write]) -> bool {
-        let mut delay = self.patience.first;
+        let mut delay = self.retry_delays.first;
         let mut was_full = false;
         loop {
             match self.store.append(writes) {
@@ -183,7 +185,7 @@ impl<D: Storable, F: FileSystem, R: FnMut(Report)> Writer<D, F, R> {
                     if self.queue.wait_for_close(delay) {
                         return false;
                     }
-                    delay = delay.saturating_mul(2).min(self.patience.longest);
+                    delay = delay.saturating_mul(2).min(self.retry_delays.longest);
                 }
                 Err(error) => {
                     (self.report)(Report::Failed(error));

@@ -56,7 +56,7 @@ pub enum StoreError {
     )]
     NoLog { folder: PathBuf },
     #[error(
-        "{} is damaged at byte {offset}{}: {what}. The node does not start, because promises to its peers may be \
+        "{} is damaged at byte {offset}{}: {problem}. The node does not start, because promises to its peers may be \
          missing; no data was changed. {RESEED}.",
         .path.display(), describe_frame(.frame)
     )]
@@ -65,7 +65,7 @@ pub enum StoreError {
         offset: u64,
         /// The number of the frame expected at this offset, if it is known.
         frame: Option<u64>,
-        what: &'static str,
+        problem: &'static str,
     },
     #[error(
         "{} is intact, but frame {frame} at byte {offset} cannot be decoded ({reason}): another protocol or version \

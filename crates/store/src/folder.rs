@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const IDENTITY: &str = "identity";
 const LOCK: &str = "lock";
-const UNFINISHED: &str = ".new";
-const SEGMENT: &str = "log-";
-pub(crate) const SET_ASIDE: &str = "set-aside-";
+const UNFINISHED_SUFFIX: &str = ".new";
+const SEGMENT_PREFIX: &str = "log-";
+pub(crate) const SET_ASIDE_PREFIX: &str = "set-aside-";
 /// Prefix of the one empty file whose name holds the node's next incarnation. A rename works even
 /// on a full disk.
 const INCARNATION_PREFIX: &str = "life-";
@@ -28,11 +28,11 @@ impl SegmentNumber {
     }
 
     pub(crate) fn name(self) -> String {
-        format!("{SEGMENT}{:08}", self.0)
+        format!("{SEGMENT_PREFIX}{:08}", self.0)
     }
 
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        let number = Self(name.strip_prefix(SEGMENT)?.parse().ok()?);
+        let number = Self(name.strip_prefix(SEGMENT_PREFIX)?.parse().ok()?);
         (number.name() == name).then_some(number)
     }
 }
@@ -58,10 +58,11 @@ impl<F: FileSystem> Folder<F> {
         Self { files, path: path.into() }
     }
 
-    pub(crate) fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
+    /// The sorted names of all files in the folder.
     pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
         let mut names = self.files.list(&self.path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => StoreError::NotFound { folder: self.path.clone() },
@@ -75,7 +76,7 @@ impl<F: FileSystem> Folder<F> {
     pub(crate) fn state(&self) -> Result<FolderState, StoreError> {
         let names = self.names()?;
         let has = |wanted: &str| names.iter().any(|name| name == wanted);
-        let is_of_log = |name: &String| SegmentNumber::parse(name).is_some() || name.starts_with(SET_ASIDE);
+        let is_of_log = |name: &String| SegmentNumber::parse(name).is_some() || name.starts_with(SET_ASIDE_PREFIX);
         let has_log = names.iter().any(is_of_log);
         Ok(match (has(IDENTITY), has_log && !has(&unfinished(IDENTITY))) {
             (true, _) => FolderState::Present,
@@ -86,14 +87,14 @@ impl<F: FileSystem> Folder<F> {
 
     /// Locks the folder against other processes until the lock is dropped.
     pub(crate) fn lock(&self) -> Result<F::Lock, StoreError> {
-        let path = self.at(LOCK);
+        let path = self.path_of(LOCK);
         let lock = self.files.lock(&path).map_err(|error| StoreError::from_write("lock", &path, error))?;
         lock.ok_or_else(|| StoreError::Locked { folder: self.path.clone() })
     }
 
     /// Reads the identity, and fails if the folder belongs to another owner.
     pub(crate) fn identity(&self, expected: Owner) -> Result<Identity, StoreError> {
-        let path = self.at(IDENTITY);
+        let path = self.path_of(IDENTITY);
         let identity = Identity::parse(&path, &self.read(IDENTITY)?)?;
         if identity.owner == expected {
             Ok(identity)
@@ -103,13 +104,13 @@ impl<F: FileSystem> Folder<F> {
     }
 
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
-        let path = self.at(name);
+        let path = self.path_of(name);
         self.files.read(&path).map_err(|error| StoreError::from_io("read", &path, error))
     }
 
     /// Writes a file under its unfinished name and makes its content durable.
     pub(crate) fn prepare(&self, name: &str, content: &[u8]) -> Result<F::File, StoreError> {
-        let path = self.at(&unfinished(name));
+        let path = self.path_of(&unfinished(name));
         let mut file = self.files.create(&path).map_err(|error| StoreError::from_write("create", &path, error))?;
         file.write_at(0, content).map_err(|error| StoreError::from_write("write", &path, error))?;
         file.sync().map_err(|error| StoreError::from_io("sync", &path, error))?;
@@ -118,7 +119,7 @@ impl<F: FileSystem> Folder<F> {
 
     /// Gives a prepared file its final name, durably.
     pub(crate) fn publish(&self, name: &str) -> Result<(), StoreError> {
-        let (from, to) = (self.at(&unfinished(name)), self.at(name));
+        let (from, to) = (self.path_of(&unfinished(name)), self.path_of(name));
         self.files.rename(&from, &to).map_err(|error| StoreError::from_write("rename", &from, error))?;
         self.sync()
     }
@@ -127,8 +128,10 @@ impl<F: FileSystem> Folder<F> {
     pub(crate) fn next_incarnation(&self) -> Result<Incarnation, StoreError> {
         let incarnations = self.names()?.iter().filter_map(|name| parse_incarnation_file(name)).max();
         // Without the count, two starts could get the same incarnation.
-        let incarnation = incarnations.ok_or_else(|| StoreError::BadIdentity { path: self.at(INCARNATION_PREFIX) })?;
-        let (from, to) = (self.at(&incarnation_file(incarnation)), self.at(&incarnation_file(incarnation.next())));
+        let incarnation =
+            incarnations.ok_or_else(|| StoreError::BadIdentity { path: self.path_of(INCARNATION_PREFIX) })?;
+        let (from, to) =
+            (self.path_of(&incarnation_file(incarnation)), self.path_of(&incarnation_file(incarnation.next())));
         self.files.rename(&from, &to).map_err(|error| StoreError::from_write("rename", &from, error))?;
         self.sync()?;
         Ok(incarnation)
@@ -138,12 +141,14 @@ impl<F: FileSystem> Folder<F> {
         Ok(self.names()?.iter().any(|name| parse_incarnation_file(name).is_some()))
     }
 
+    /// Lets the next start of the node have this incarnation.
     pub(crate) fn begin_incarnations(&self, first: Incarnation) -> Result<(), StoreError> {
         let name = incarnation_file(first);
         self.prepare(&name, b"")?;
         self.publish(&name)
     }
 
+    /// Removes a prepared file that was not published, if it exists.
     pub(crate) fn discard(&self, name: &str) -> Result<(), StoreError> {
         match self.remove(&unfinished(name)) {
             Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
@@ -152,23 +157,24 @@ impl<F: FileSystem> Folder<F> {
     }
 
     pub(crate) fn remove(&self, name: &str) -> Result<(), StoreError> {
-        let path = self.at(name);
+        let path = self.path_of(name);
         self.files.remove(&path).map_err(|error| StoreError::from_io("remove", &path, error))
     }
 
+    /// Makes created, renamed and removed names durable.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.files.sync_folder(&self.path).map_err(|error| StoreError::from_io("sync", &self.path, error))
     }
 }
 
 fn unfinished(name: &str) -> String {
-    format!("{name}{UNFINISHED}")
+    format!("{name}{UNFINISHED_SUFFIX}")
 }
 
 /// Whether the name is that of one of our files whose writing a crash interrupted.
 pub(crate) fn is_unfinished(name: &str) -> bool {
-    let whole = name.strip_suffix(UNFINISHED);
-    whole.is_some_and(|name| {
+    let final_name = name.strip_suffix(UNFINISHED_SUFFIX);
+    final_name.is_some_and(|name| {
         name == IDENTITY || SegmentNumber::parse(name).is_some() || parse_incarnation_file(name).is_some()
     })
 }

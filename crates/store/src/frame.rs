@@ -28,7 +28,8 @@ const END_MARK: u8 = 0x7D;
 pub(crate) struct Salt(pub(crate) u32);
 
 impl Salt {
-    fn at(self, offset: usize) -> u32 {
+    /// The initial value of the checksums of a frame at this offset.
+    fn checksum_seed(self, offset: usize) -> u32 {
         crc32c::crc32c_append(self.0, &(offset as u64).to_le_bytes())
     }
 }
@@ -51,7 +52,7 @@ pub(crate) fn encode(salt: Salt, offset: usize, number: FrameNumber, payload: &[
     out.push(BEGIN_MARK);
     out.extend_from_slice(&(length as u64).to_le_bytes());
     out.extend_from_slice(&number.0.to_le_bytes());
-    let check = crc32c::crc32c_append(salt.at(offset), &out[begin..]);
+    let check = crc32c::crc32c_append(salt.checksum_seed(offset), &out[begin..]);
     out.extend_from_slice(&check.to_le_bytes());
     for run in payload.chunks(RUN) {
         out.extend_from_slice(run);
@@ -59,30 +60,35 @@ pub(crate) fn encode(salt: Salt, offset: usize, number: FrameNumber, payload: &[
             out.push(RUN_MARK);
         }
     }
-    let check = crc32c::crc32c_append(salt.at(offset), &out[begin..]);
+    let check = crc32c::crc32c_append(salt.checksum_seed(offset), &out[begin..]);
     out.extend_from_slice(&check.to_le_bytes());
     out.push(END_MARK);
 }
 
-/// The position of a frame whose header is valid. [`Outline::is_whole`] checks the rest.
+/// The position of a frame in the file, from a valid header. [`FrameBounds::is_complete`] checks
+/// the rest of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Outline {
+pub(crate) struct FrameBounds {
     pub(crate) offset: usize,
     pub(crate) number: FrameNumber,
     payload_end: usize,
 }
 
-impl Outline {
+impl FrameBounds {
     /// The frame that begins at `offset`, if there is a valid header.
     pub(crate) fn read(salt: Salt, bytes: &[u8], offset: usize) -> Option<Self> {
+        // As at the top of this file: the mark at 0, the length at 1, the number at 9, the check at
+        // 17.
         let header = bytes.get(offset..offset.checked_add(HEADER)?)?;
-        if header[0] != BEGIN_MARK || word(&header[17..])? != crc32c::crc32c_append(salt.at(offset), &header[..17]) {
+        if header[0] != BEGIN_MARK
+            || read_u32(&header[17..])? != crc32c::crc32c_append(salt.checksum_seed(offset), &header[..17])
+        {
             return None;
         }
-        let length = usize::try_from(long(&header[1..])?).ok()?;
+        let length = usize::try_from(read_u64(&header[1..])?).ok()?;
         let payload_end = (offset + HEADER).checked_add(length)?;
         payload_end.checked_add(TRAILER)?;
-        Some(Self { offset, number: FrameNumber(long(&header[9..])?), payload_end })
+        Some(Self { offset, number: FrameNumber(read_u64(&header[9..])?), payload_end })
     }
 
     pub(crate) fn end(&self) -> usize {
@@ -91,18 +97,19 @@ impl Outline {
 
     /// Whether the frame is complete and unchanged. Ignores the end mark, because the checksum
     /// covers everything before.
-    pub(crate) fn is_whole(&self, salt: Salt, bytes: &[u8]) -> bool {
+    pub(crate) fn is_complete(&self, salt: Salt, bytes: &[u8]) -> bool {
         let Some(content) = bytes.get(self.offset..self.payload_end) else { return false };
-        let Some(check) = bytes.get(self.payload_end..).and_then(word) else { return false };
-        self.end() <= bytes.len() && crc32c::crc32c_append(salt.at(self.offset), content) == check
+        let Some(check) = bytes.get(self.payload_end..).and_then(read_u32) else { return false };
+        self.end() <= bytes.len() && crc32c::crc32c_append(salt.checksum_seed(self.offset), content) == check
     }
 
     /// Whether a crash before the sync can have left the frame like this.
     pub(crate) fn is_torn(&self, bytes: &[u8]) -> bool {
-        bytes.len() < self.end() || bytes[self.end() - 1] == 0 || has_empty_sector(&bytes[..self.end()], self.offset)
+        bytes.len() < self.end() || bytes[self.end() - 1] == 0 || has_zeroed_sector(&bytes[..self.end()], self.offset)
     }
 
-    /// The bytes of the frame as written, with the end mark, which a complete frame may lack.
+    /// The bytes of the frame as it was written, with the end mark, which a complete frame may
+    /// lack.
     pub(crate) fn written(&self, bytes: &[u8]) -> Vec<u8> {
         let mut written = bytes[self.offset..self.end()].to_vec();
         if let Some(last) = written.last_mut() {
@@ -123,11 +130,11 @@ impl Outline {
 }
 
 /// Whether `bytes` contain an all-zero sector from `offset` on.
-pub(crate) fn has_empty_sector(bytes: &[u8], offset: usize) -> bool {
+pub(crate) fn has_zeroed_sector(bytes: &[u8], offset: usize) -> bool {
     let mut begin = offset;
     while begin < bytes.len() {
         let end = ((begin / SECTOR + 1) * SECTOR).min(bytes.len());
-        if is_empty(&bytes[begin..end]) {
+        if is_zeroed(&bytes[begin..end]) {
             return true;
         }
         begin = end;
@@ -136,21 +143,21 @@ pub(crate) fn has_empty_sector(bytes: &[u8], offset: usize) -> bool {
 }
 
 /// Whether all bytes are zero.
-pub(crate) fn is_empty(bytes: &[u8]) -> bool {
+pub(crate) fn is_zeroed(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
 
-fn word(bytes: &[u8]) -> Option<u32> {
+fn read_u32(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-fn long(bytes: &[u8]) -> Option<u64> {
+fn read_u64(bytes: &[u8]) -> Option<u64> {
     bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FrameNumber, HEADER, Outline, SECTOR, Salt, TRAILER, encode, has_empty_sector};
+    use super::{FrameBounds, FrameNumber, HEADER, SECTOR, Salt, TRAILER, encode, has_zeroed_sector};
 
     const SALT: Salt = Salt(77);
 
@@ -163,11 +170,11 @@ mod tests {
     #[test]
     fn a_payload_of_any_length_round_trips() {
         for length in (0..2_000).chain([65_536, 100_000]) {
-            let payload: Vec<u8> = (0..length).map(|place| (place % 251) as u8).collect();
+            let payload: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
             let bytes = file(44, &payload);
-            let outline = Outline::read(SALT, &bytes, 44).unwrap();
-            assert!(outline.is_whole(SALT, &bytes));
-            assert_eq!((outline.payload(&bytes), outline.end()), (payload, bytes.len()));
+            let frame = FrameBounds::read(SALT, &bytes, 44).unwrap();
+            assert!(frame.is_complete(SALT, &bytes));
+            assert_eq!((frame.payload(&bytes), frame.end()), (payload, bytes.len()));
         }
     }
 
@@ -175,7 +182,7 @@ mod tests {
     fn no_sector_of_a_frame_is_empty_whatever_it_carries() {
         for offset in 0..SECTOR {
             for length in [0, 1, 254, 255, 256, 490, 511, 512, 513, 1_024, 5_000] {
-                assert!(!has_empty_sector(&file(offset, &vec![0; length]), offset), "{offset} {length}");
+                assert!(!has_zeroed_sector(&file(offset, &vec![0; length]), offset), "{offset} {length}");
             }
         }
     }
@@ -183,20 +190,21 @@ mod tests {
     #[test]
     fn a_frame_is_valid_only_at_its_own_offset_and_segment() {
         let mut bytes = file(44, b"here");
-        assert!(Outline::read(Salt(78), &bytes, 44).is_none());
+        assert!(FrameBounds::read(Salt(78), &bytes, 44).is_none());
         bytes.insert(0, 0);
-        assert!(Outline::read(SALT, &bytes, 45).is_none());
+        assert!(FrameBounds::read(SALT, &bytes, 45).is_none());
     }
 
     #[test]
     fn every_changed_byte_but_the_end_mark_is_detected() {
         let bytes = file(500, &[0; 700]);
-        for place in 500..bytes.len() - 1 {
-            for mask in [1, 0x80, 0xFF, bytes[place]].into_iter().filter(|mask| *mask != 0) {
+        for offset in 500..bytes.len() - 1 {
+            for mask in [1, 0x80, 0xFF, bytes[offset]].into_iter().filter(|mask| *mask != 0) {
                 let mut changed = bytes.clone();
-                changed[place] ^= mask;
-                let whole = Outline::read(SALT, &changed, 500).is_some_and(|outline| outline.is_whole(SALT, &changed));
-                assert!(!whole, "byte {place} mask {mask}");
+                changed[offset] ^= mask;
+                let is_complete =
+                    FrameBounds::read(SALT, &changed, 500).is_some_and(|frame| frame.is_complete(SALT, &changed));
+                assert!(!is_complete, "byte {offset} mask {mask}");
             }
         }
     }
@@ -206,10 +214,10 @@ mod tests {
         let mut header = vec![super::BEGIN_MARK];
         header.extend_from_slice(&u64::MAX.to_le_bytes());
         header.extend_from_slice(&1_u64.to_le_bytes());
-        let check = crc32c::crc32c_append(SALT.at(0), &header);
+        let check = crc32c::crc32c_append(SALT.checksum_seed(0), &header);
         header.extend_from_slice(&check.to_le_bytes());
         assert_eq!(header.len(), HEADER);
-        assert_eq!(Outline::read(SALT, &header, 0), None);
+        assert_eq!(FrameBounds::read(SALT, &header, 0), None);
         assert_eq!(TRAILER, 5);
     }
 }

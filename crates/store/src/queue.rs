@@ -14,20 +14,20 @@ pub(crate) struct Queue<T> {
 }
 
 struct QueueState<T> {
-    waiting: Vec<T>,
+    items: Vec<T>,
     closed: bool,
 }
 
 /// Why an item was not queued, with the item.
 pub(crate) enum Unqueued<T> {
-    Crowded(T),
+    Full(T),
     Closed(T),
 }
 
 impl<T> Queue<T> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            state: Mutex::new(QueueState { waiting: Vec::new(), closed: false }),
+            state: Mutex::new(QueueState { items: Vec::new(), closed: false }),
             capacity: capacity.max(1),
             filled: Condvar::new(),
             emptied: Condvar::new(),
@@ -41,16 +41,16 @@ impl<T> Queue<T> {
 
     /// Adds an item; waits while the queue is full.
     pub(crate) fn push(&self, item: T) -> Result<(), Unqueued<T>> {
-        let crowded = |state: &mut QueueState<T>| state.waiting.len() >= self.capacity && !state.closed;
-        let state = self.emptied.wait_while(self.lock(), crowded).unwrap_or_else(PoisonError::into_inner);
+        let is_full = |state: &mut QueueState<T>| state.items.len() >= self.capacity && !state.closed;
+        let state = self.emptied.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
         self.add(state, item)
     }
 
-    /// Adds an item without waiting.
+    /// Adds an item without items.
     pub(crate) fn try_push(&self, item: T) -> Result<(), Unqueued<T>> {
         let state = self.lock();
-        if state.waiting.len() >= self.capacity && !state.closed {
-            return Err(Unqueued::Crowded(item));
+        if state.items.len() >= self.capacity && !state.closed {
+            return Err(Unqueued::Full(item));
         }
         self.add(state, item)
     }
@@ -59,17 +59,17 @@ impl<T> Queue<T> {
         if state.closed {
             return Err(Unqueued::Closed(item));
         }
-        state.waiting.push(item);
+        state.items.push(item);
         self.filled.notify_one();
         Ok(())
     }
 
     /// Waits for an item and moves all items into `batch`. Returns `false` when the queue is closed
     /// and empty.
-    pub(crate) fn take(&self, batch: &mut Vec<T>) -> bool {
-        let idle = |state: &mut QueueState<T>| state.waiting.is_empty() && !state.closed;
-        let mut state = self.filled.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
-        batch.append(&mut state.waiting);
+    pub(crate) fn take_all(&self, batch: &mut Vec<T>) -> bool {
+        let is_idle = |state: &mut QueueState<T>| state.items.is_empty() && !state.closed;
+        let mut state = self.filled.wait_while(self.lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
+        batch.append(&mut state.items);
         self.emptied.notify_all();
         !batch.is_empty()
     }
@@ -79,11 +79,11 @@ impl<T> Queue<T> {
         let deadline = Instant::now() + timeout;
         let mut state = self.lock();
         while !state.closed {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
                 return false;
             }
-            state = self.filled.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.filled.wait_timeout(state, remaining).unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }

@@ -5,7 +5,7 @@
 use crate::error::StoreError;
 use crate::files::{FileSystem, StoreFile};
 use crate::folder::{Folder, FolderState, IDENTITY, SegmentNumber, is_unfinished};
-use crate::frame::{FrameNumber, Outline};
+use crate::frame::{FrameBounds, FrameNumber};
 use crate::identity::{Identity, Owner};
 use crate::scan::{Damage, Scan, scan};
 use crate::segment::{SEGMENT_HEADER, Segment, read_header};
@@ -19,8 +19,11 @@ use std::path::Path;
 pub struct Recovery {
     /// The incarnation of this start of the node. No other start ever gets the same one.
     pub incarnation: Incarnation,
+    /// The name of the newest segment.
     pub segment: String,
+    /// Number of appends after the checkpoint.
     pub appends: u64,
+    /// Number of writes in these appends.
     pub writes: u64,
     /// Number of bytes cut off from an append that was never acknowledged.
     pub torn_bytes: u64,
@@ -37,6 +40,7 @@ pub(crate) struct Recovered<D, F: FileSystem> {
     pub(crate) lock: F::Lock,
 }
 
+/// Reads the newest segment, cuts off a torn tail, and counts this start of the node.
 pub(crate) fn recover<D: Storable, F: FileSystem>(
     folder: &Folder<F>,
     owner: Owner,
@@ -45,7 +49,7 @@ pub(crate) fn recover<D: Storable, F: FileSystem>(
     match folder.state()? {
         FolderState::Present => {}
         FolderState::Absent => return Err(StoreError::NotFound { folder: folder.path.clone() }),
-        FolderState::Orphaned => return Err(StoreError::BadIdentity { path: folder.at(IDENTITY) }),
+        FolderState::Orphaned => return Err(StoreError::BadIdentity { path: folder.path_of(IDENTITY) }),
     }
     let lock = folder.lock()?;
     let identity = folder.identity(owner)?;
@@ -53,16 +57,16 @@ pub(crate) fn recover<D: Storable, F: FileSystem>(
     let newest = names.iter().filter_map(|name| SegmentNumber::parse(name)).max();
     let number = newest.ok_or_else(|| StoreError::NoLog { folder: folder.path.clone() })?;
     let name = number.name();
-    let path = folder.at(&name);
+    let path = folder.path_of(&name);
     let bytes = folder.read(&name)?;
     let salt = read_header(&path, &bytes, owner, number, D::VERSION)?;
     let found = scan(salt, &bytes, SEGMENT_HEADER).map_err(|damage| damaged(&path, damage))?;
-    let (contents, writes) = fold::<D>(&path, &bytes, &found.frames)?;
+    let (contents, writes) = replay_frames::<D>(&path, &bytes, &found.frames)?;
 
     let file = folder.files.open(&path).map_err(|error| StoreError::from_io("open", &path, error))?;
-    let last = found.frames.last().map_or(FrameNumber(0), |outline| outline.number);
+    let last_frame = found.frames.last().map_or(FrameNumber(0), |frame| frame.number);
     let end = found.end() as u64;
-    let mut segment = Segment { file, path, number, salt, last, end, room: bytes.len() as u64 };
+    let mut segment = Segment { file, path, number, salt, last_frame, end, file_length: bytes.len() as u64 };
     rewrite_last_frame(&mut segment, &bytes, &found)?;
     let recovery = Recovery {
         incarnation: folder.next_incarnation()?,
@@ -72,25 +76,25 @@ pub(crate) fn recover<D: Storable, F: FileSystem>(
         torn_bytes: found.torn_bytes as u64,
         removed: remove_leftovers(folder, &names, number)?,
     };
-    let checkpoint_bytes = found.frames.first().map_or(0, Outline::end) as u64;
+    let checkpoint_bytes = found.frames.first().map_or(0, FrameBounds::end) as u64;
     Ok(Recovered { identity, segment, checkpoint_bytes, contents, recovery, lock })
 }
 
 fn damaged(path: &Path, damage: Damage) -> StoreError {
-    let Damage { offset, number, what } = damage;
-    StoreError::Damaged { path: path.into(), offset: offset as u64, frame: number.map(|number| number.0), what }
+    let Damage { offset, number, problem } = damage;
+    StoreError::Damaged { path: path.into(), offset: offset as u64, frame: number.map(|number| number.0), problem }
 }
 
 /// The checkpoint with all later writes applied, and the number of those writes.
-fn fold<D: Storable>(path: &Path, bytes: &[u8], frames: &[Outline]) -> Result<(D, u64), StoreError> {
+fn replay_frames<D: Storable>(path: &Path, bytes: &[u8], frames: &[FrameBounds]) -> Result<(D, u64), StoreError> {
     let mut contents = D::default();
     let mut count = 0;
-    for (place, outline) in frames.iter().enumerate() {
-        if place == 0 {
-            contents = decode(path, bytes, outline)?;
+    for (index, frame) in frames.iter().enumerate() {
+        if index == 0 {
+            contents = decode(path, bytes, frame)?;
             continue;
         }
-        let writes: Vec<D::Write> = decode(path, bytes, outline)?;
+        let writes: Vec<D::Write> = decode(path, bytes, frame)?;
         count += writes.len() as u64;
         for write in writes {
             contents.apply(write);
@@ -99,21 +103,21 @@ fn fold<D: Storable>(path: &Path, bytes: &[u8], frames: &[Outline]) -> Result<(D
     Ok((contents, count))
 }
 
-fn decode<T: DeserializeOwned>(path: &Path, bytes: &[u8], outline: &Outline) -> Result<T, StoreError> {
+fn decode<T: DeserializeOwned>(path: &Path, bytes: &[u8], frame: &FrameBounds) -> Result<T, StoreError> {
     let unreadable = |reason| StoreError::Unreadable {
         path: path.into(),
-        offset: outline.offset as u64,
-        frame: outline.number.0,
+        offset: frame.offset as u64,
+        frame: frame.number.0,
         reason,
     };
-    let payload = outline.payload(bytes);
+    let payload = frame.payload(bytes);
     let (value, rest) = postcard::take_from_bytes(&payload).map_err(unreadable)?;
     // Extra bytes are as wrong as missing ones.
     if rest.is_empty() { Ok(value) } else { Err(unreadable(postcard::Error::DeserializeBadEncoding)) }
 }
 
-/// Makes what was found durable. The last frame may be only in the system's page cache: its sync
-/// may not have happened, or failed, after which the system considers the pages clean. So this
+/// Makes the recovered frames durable. The last frame may be only in the system's page cache: its
+/// sync may not have happened, or failed, after which the system considers the pages clean. So this
 /// writes the frame again. All frames before it, and a checkpoint, were synced before it was begun.
 fn rewrite_last_frame<File: StoreFile>(
     segment: &mut Segment<File>,

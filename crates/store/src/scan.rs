@@ -9,19 +9,19 @@
 //! invalid, last: complete, but the checksum is wrong                damage
 //! ```
 
-use crate::frame::{FrameNumber, HEADER, Outline, SECTOR, Salt, has_empty_sector, is_empty};
+use crate::frame::{FrameBounds, FrameNumber, HEADER, SECTOR, Salt, has_zeroed_sector, is_zeroed};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Scan {
     /// The checkpoint first.
-    pub(crate) frames: Vec<Outline>,
+    pub(crate) frames: Vec<FrameBounds>,
     /// Number of bytes of a torn frame after them; 0 if there is none.
     pub(crate) torn_bytes: usize,
 }
 
 impl Scan {
     pub(crate) fn end(&self) -> usize {
-        self.frames.last().map_or(0, Outline::end)
+        self.frames.last().map_or(0, FrameBounds::end)
     }
 }
 
@@ -31,27 +31,27 @@ pub(crate) struct Damage {
     pub(crate) offset: usize,
     /// The number of the frame expected there, if it is known.
     pub(crate) number: Option<FrameNumber>,
-    pub(crate) what: &'static str,
+    pub(crate) problem: &'static str,
 }
 
 /// Reads all frames from `begin` on. The first is the checkpoint, which cannot be torn because it
 /// was durable before the file got its name.
 pub(crate) fn scan(salt: Salt, bytes: &[u8], begin: usize) -> Result<Scan, Damage> {
     let checkpoint =
-        Outline::read(salt, bytes, begin).filter(|outline| outline.is_whole(salt, bytes)).ok_or(Damage {
+        FrameBounds::read(salt, bytes, begin).filter(|frame| frame.is_complete(salt, bytes)).ok_or(Damage {
             offset: begin,
             number: None,
-            what: "the checkpoint at the start of the segment is not valid",
+            problem: "the checkpoint at the start of the segment is not valid",
         })?;
     let mut expected = checkpoint.number.next();
     let mut offset = checkpoint.end();
     let mut frames = vec![checkpoint];
-    while !is_empty(&bytes[offset..]) {
-        match Outline::read(salt, bytes, offset).filter(|outline| outline.is_whole(salt, bytes)) {
-            Some(outline) if outline.number == expected => {
-                offset = outline.end();
+    while !is_zeroed(&bytes[offset..]) {
+        match FrameBounds::read(salt, bytes, offset).filter(|frame| frame.is_complete(salt, bytes)) {
+            Some(frame) if frame.number == expected => {
+                offset = frame.end();
                 expected = expected.next();
-                frames.push(outline);
+                frames.push(frame);
             }
             Some(_) => return Err(damage(offset, expected, "a frame with another number is there")),
             None => return classify(salt, bytes, offset, expected).map(|torn_bytes| Scan { frames, torn_bytes }),
@@ -60,41 +60,42 @@ pub(crate) fn scan(salt: Salt, bytes: &[u8], begin: usize) -> Result<Scan, Damag
     Ok(Scan { frames, torn_bytes: 0 })
 }
 
-fn damage(offset: usize, number: FrameNumber, what: &'static str) -> Damage {
-    Damage { offset, number: Some(number), what }
+fn damage(offset: usize, number: FrameNumber, problem: &'static str) -> Damage {
+    Damage { offset, number: Some(number), problem }
 }
 
 /// Decides whether the invalid frame at `offset` is torn, and returns the number of torn bytes.
 fn classify(salt: Salt, bytes: &[u8], offset: usize, expected: FrameNumber) -> Result<usize, Damage> {
-    if is_followed(salt, bytes, offset) {
+    if is_followed_by_frame(salt, bytes, offset) {
         return Err(damage(offset, expected, "the frame is not valid, and complete frames follow it"));
     }
-    let torn = match Outline::read(salt, bytes, offset) {
-        Some(outline) => outline.is_torn(bytes),
+    let is_torn = match FrameBounds::read(salt, bytes, offset) {
+        Some(frame) => frame.is_torn(bytes),
         None => has_torn_header(bytes, offset),
     };
-    let written = bytes.iter().rposition(|byte| *byte != 0).map_or(offset, |last| last + 1);
-    if torn {
-        Ok(written.saturating_sub(offset))
+    let written_end = bytes.iter().rposition(|byte| *byte != 0).map_or(offset, |last| last + 1);
+    if is_torn {
+        Ok(written_end.saturating_sub(offset))
     } else {
         Err(damage(offset, expected, "the frame is complete, but its checksum is wrong"))
     }
 }
 
-fn is_followed(salt: Salt, bytes: &[u8], offset: usize) -> bool {
+/// Whether a complete frame begins anywhere after `offset`.
+fn is_followed_by_frame(salt: Salt, bytes: &[u8], offset: usize) -> bool {
     (offset + 1..bytes.len())
-        .any(|place| Outline::read(salt, bytes, place).is_some_and(|outline| outline.is_whole(salt, bytes)))
+        .any(|later| FrameBounds::read(salt, bytes, later).is_some_and(|frame| frame.is_complete(salt, bytes)))
 }
 
 /// Whether a crash can have left this invalid header: its end and everything after it is unwritten,
 /// or one of its sectors is.
 fn has_torn_header(bytes: &[u8], offset: usize) -> bool {
     let header_end = offset + HEADER;
-    if bytes.len() < header_end || is_empty(&bytes[header_end - 1..]) {
+    if bytes.len() < header_end || is_zeroed(&bytes[header_end - 1..]) {
         return true;
     }
     let sectors_end = ((header_end - 1) / SECTOR + 1) * SECTOR;
-    has_empty_sector(&bytes[..sectors_end.min(bytes.len())], offset)
+    has_zeroed_sector(&bytes[..sectors_end.min(bytes.len())], offset)
 }
 
 #[cfg(test)]
@@ -116,17 +117,18 @@ mod tests {
         (bytes, last)
     }
 
+    /// The number of frames; `None` for damage.
     fn frames(bytes: &[u8]) -> Option<usize> {
         scan(SALT, bytes, 0).ok().map(|scan| scan.frames.len())
     }
 
     #[test]
     fn a_last_frame_cut_at_any_byte_is_torn_with_zeros_after_it_and_without() {
-        let (whole, last) = segment([40, 1_500]);
-        for cut in last..whole.len() - 1 {
-            assert_eq!(frames(&whole[..cut]), Some(2), "cut at {cut}");
-            let mut zeroed = whole[..cut].to_vec();
-            zeroed.resize(whole.len() + 600, 0);
+        let (complete, last) = segment([40, 1_500]);
+        for cut in last..complete.len() - 1 {
+            assert_eq!(frames(&complete[..cut]), Some(2), "cut at {cut}");
+            let mut zeroed = complete[..cut].to_vec();
+            zeroed.resize(complete.len() + 600, 0);
             assert_eq!(frames(&zeroed), Some(2), "zeros from {cut}");
         }
     }
@@ -134,13 +136,13 @@ mod tests {
     #[test]
     fn a_last_frame_with_an_unwritten_sector_is_torn() {
         for pad in 0..600 {
-            let (whole, last) = segment([pad, 1_500]);
-            for sector in last / 512..=(whole.len() - 1) / 512 {
-                let mut torn = whole.clone();
-                let (begin, end) = ((sector * 512).max(last), ((sector + 1) * 512).min(whole.len()));
+            let (complete, last) = segment([pad, 1_500]);
+            for sector in last / 512..=(complete.len() - 1) / 512 {
+                let mut torn = complete.clone();
+                let (begin, end) = ((sector * 512).max(last), ((sector + 1) * 512).min(complete.len()));
                 torn[begin..end].fill(0);
                 // A frame that lacks only its end mark counts as complete.
-                let expected = if end - begin == 1 && end == whole.len() { 3 } else { 2 };
+                let expected = if end - begin == 1 && end == complete.len() { 3 } else { 2 };
                 assert_eq!(frames(&torn), Some(expected), "pad {pad} sector {sector}");
             }
         }
@@ -148,14 +150,15 @@ mod tests {
 
     #[test]
     fn a_changed_byte_is_damage_in_the_last_frame_and_in_every_other() {
-        let (whole, last) = segment([700, 700]);
-        let end_marks = [25, last - 1, whole.len() - 1];
-        for place in (0..whole.len()).filter(|place| !end_marks.contains(place)) {
-            for mask in [1, 0xFF, whole[place]].into_iter().filter(|mask| *mask != 0) {
-                let mut changed = whole.clone();
-                changed[place] ^= mask;
+        let (complete, last) = segment([700, 700]);
+        // The frame of the empty checkpoint has 26 bytes.
+        let end_marks = [25, last - 1, complete.len() - 1];
+        for offset in (0..complete.len()).filter(|offset| !end_marks.contains(offset)) {
+            for mask in [1, 0xFF, complete[offset]].into_iter().filter(|mask| *mask != 0) {
+                let mut changed = complete.clone();
+                changed[offset] ^= mask;
                 changed.resize(4_096, 0);
-                assert_eq!(frames(&changed), None, "byte {place} mask {mask}");
+                assert_eq!(frames(&changed), None, "byte {offset} mask {mask}");
             }
         }
     }

@@ -16,14 +16,15 @@ const MAGIC: &[u8; 8] = b"quorate\n";
 /// magic 8 │ format 4 │ cluster 16 │ node 4 │ segment 8 │ version of the contents 4 │ check 4.
 pub(crate) const SEGMENT_HEADER: usize = 48;
 
-pub(crate) fn encode_header(owner: Owner, number: SegmentNumber, contents: u32) -> (Vec<u8>, Salt) {
+/// Encodes the header. Also returns its checksum, which seeds the checksums of the frames.
+pub(crate) fn encode_header(owner: Owner, number: SegmentNumber, contents_version: u32) -> (Vec<u8>, Salt) {
     let mut bytes = Vec::with_capacity(SEGMENT_HEADER);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&FORMAT.to_le_bytes());
     bytes.extend_from_slice(&owner.cluster.0.to_le_bytes());
     bytes.extend_from_slice(&owner.node.number().to_le_bytes());
     bytes.extend_from_slice(&number.0.to_le_bytes());
-    bytes.extend_from_slice(&contents.to_le_bytes());
+    bytes.extend_from_slice(&contents_version.to_le_bytes());
     let check = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&check.to_le_bytes());
     (bytes, Salt(check))
@@ -36,38 +37,39 @@ pub(crate) fn read_header(
     bytes: &[u8],
     expected: Owner,
     number: SegmentNumber,
-    known: u32,
+    known_version: u32,
 ) -> Result<Salt, StoreError> {
-    let damaged = |what| StoreError::Damaged { path: path.into(), offset: 0, frame: None, what };
+    let damaged = |problem| StoreError::Damaged { path: path.into(), offset: 0, frame: None, problem };
     let Some(header) = bytes.get(..SEGMENT_HEADER) else { return Err(damaged("the file ends inside its header")) };
     if &header[..8] != MAGIC {
         return Err(damaged("it does not start with the magic bytes of a log segment"));
     }
-    let format = u32::from_le_bytes(part(header, 8));
+    let format = u32::from_le_bytes(field(header, 8));
     if format > FORMAT {
         return Err(StoreError::Newer { path: path.into(), found: format });
     }
     let salt = Salt(crc32c::crc32c(&header[..44]));
-    let node = NodeId::new(u32::from_le_bytes(part(header, 28)));
-    let (true, Some(node)) = (salt.0 == u32::from_le_bytes(part(header, 44)), node) else {
+    let node = NodeId::new(u32::from_le_bytes(field(header, 28)));
+    let (true, Some(node)) = (salt.0 == u32::from_le_bytes(field(header, 44)), node) else {
         return Err(damaged("the checksum of its header is wrong"));
     };
-    let found = Owner { cluster: ClusterId(u128::from_le_bytes(part(header, 12))), node };
+    let found = Owner { cluster: ClusterId(u128::from_le_bytes(field(header, 12))), node };
     if found != expected {
         return Err(StoreError::Foreign { path: path.into(), found, expected });
     }
-    if u64::from_le_bytes(part(header, 32)) != number.0 {
+    if u64::from_le_bytes(field(header, 32)) != number.0 {
         return Err(damaged("its segment number differs from its name"));
     }
-    let found = u32::from_le_bytes(part(header, 40));
-    if found > known {
-        return Err(StoreError::NewerContents { path: path.into(), found, known });
+    let found = u32::from_le_bytes(field(header, 40));
+    if found > known_version {
+        return Err(StoreError::NewerContents { path: path.into(), found, known: known_version });
     }
     Ok(salt)
 }
 
-/// `N` bytes of the header. Callers stay inside the header, whose length was checked.
-fn part<const N: usize>(header: &[u8], begin: usize) -> [u8; N] {
+/// `N` bytes of the header, at the offset that follows from the layout above. Callers stay inside
+/// the header, whose length was checked.
+fn field<const N: usize>(header: &[u8], begin: usize) -> [u8; N] {
     header.get(begin..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
 }
 
@@ -76,18 +78,19 @@ pub(crate) struct Segment<File> {
     pub(crate) path: PathBuf,
     pub(crate) number: SegmentNumber,
     pub(crate) salt: Salt,
-    pub(crate) last: FrameNumber,
+    pub(crate) last_frame: FrameNumber,
+    /// Where the next frame begins.
     pub(crate) end: u64,
     /// Length of the file. It contains zeros from `end` to here.
-    pub(crate) room: u64,
+    pub(crate) file_length: u64,
 }
 
 impl<File: StoreFile> Segment<File> {
     /// Appends a frame durably. If the file must grow, extends it with `ahead_bytes` zeros. If the
-    /// disk is full, no part of the frame remains.
+    /// disk is full, no field of the frame remains.
     pub(crate) fn append(&mut self, payload: &[u8], ahead_bytes: u64, scratch: &mut Vec<u8>) -> Result<(), StoreError> {
         scratch.clear();
-        let number = self.last.next();
+        let number = self.last_frame.next();
         frame::encode(self.salt, self.end as usize, number, payload, scratch);
         match self.write(scratch, ahead_bytes) {
             Ok(()) => {}
@@ -99,8 +102,8 @@ impl<File: StoreFile> Segment<File> {
         }
         self.sync()?;
         self.end += scratch.len() as u64;
-        self.room = self.room.max(self.end);
-        self.last = number;
+        self.file_length = self.file_length.max(self.end);
+        self.last_frame = number;
         Ok(())
     }
 
@@ -108,9 +111,9 @@ impl<File: StoreFile> Segment<File> {
     /// disk reads as zeros too.
     fn write(&mut self, frame: &[u8], ahead_bytes: u64) -> Result<(), StoreError> {
         let needed = self.end + frame.len() as u64;
-        if needed > self.room && (frame.len() as u64) < ahead_bytes {
-            self.write_at(self.room, &vec![0; ahead_bytes as usize])?;
-            self.room += ahead_bytes;
+        if needed > self.file_length && (frame.len() as u64) < ahead_bytes {
+            self.write_at(self.file_length, &vec![0; ahead_bytes as usize])?;
+            self.file_length += ahead_bytes;
         }
         self.write_at(self.end, frame)
     }
@@ -119,7 +122,7 @@ impl<File: StoreFile> Segment<File> {
     /// mix with it.
     pub(crate) fn cut(&mut self) -> Result<(), StoreError> {
         self.file.truncate(self.end).map_err(|error| StoreError::from_io("truncate", &self.path, error))?;
-        self.room = self.end;
+        self.file_length = self.end;
         self.sync()
     }
 

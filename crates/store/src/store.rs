@@ -80,6 +80,7 @@ pub struct Store<D, F: FileSystem = Files> {
     roll_at: u64,
     contents: D,
     health: Health,
+    /// The encoded writes of the current append; kept to reuse its memory, like `scratch`.
     payload: Vec<u8>,
     scratch: Vec<u8>,
     /// Last field, so that it is released when everything else is closed.
@@ -171,8 +172,8 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         let ahead_bytes = self.settings.ahead_bytes;
         match self.append_frame(ahead_bytes) {
             Err(error) if error.is_full() => {
-                let next = if self.reclaim_space()? { ahead_bytes } else { 0 };
-                self.append_frame(next)
+                let ahead_bytes = if self.reclaim_space()? { ahead_bytes } else { 0 };
+                self.append_frame(ahead_bytes)
             }
             outcome => outcome,
         }
@@ -208,10 +209,11 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         }
     }
 
+    /// Writes a checkpoint as the next segment, and removes the current one.
     fn begin_segment(&mut self) -> Result<(), StoreError> {
         let number = self.segment.number.next();
         let name = number.name();
-        let first = self.segment.last.next();
+        let first = self.segment.last_frame.next();
         let (content, salt) = encode_segment(self.identity.owner, number, first, &self.contents)?;
         let prepared = self.folder.prepare(&name, &content).and_then(|file| self.folder.publish(&name).map(|()| file));
         let file = match prepared {
@@ -223,8 +225,8 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
             Err(error) => return Err(error),
         };
         let end = content.len() as u64;
-        let path = self.folder.at(&name);
-        let next = Segment { file, path, number, salt, last: first, end, room: end };
+        let path = self.folder.path_of(&name);
+        let next = Segment { file, path, number, salt, last_frame: first, end, file_length: end };
         let old = mem::replace(&mut self.segment, next);
         self.checkpoint_bytes = end;
         self.roll_at = roll_at(self.settings, end);
@@ -233,6 +235,7 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         self.folder.remove(&old.number.name())
     }
 
+    /// Takes the buffer of the payload, emptied.
     fn take_payload(&mut self) -> Vec<u8> {
         let mut payload = mem::take(&mut self.payload);
         payload.clear();
@@ -246,6 +249,7 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
         }
     }
 
+    /// Refuses all later writes if the outcome is a failure other than a full disk.
     fn poison_unless_full(&mut self, outcome: Result<(), StoreError>) -> Result<(), StoreError> {
         if let Err(error) = &outcome
             && !error.is_full()
@@ -256,13 +260,14 @@ impl<D: Storable, F: FileSystem> Store<D, F> {
     }
 }
 
-/// At least twice the checkpoint's length, so that on average checkpoints cost no more bytes than
-/// appends.
+/// The length at which a segment ends: at least twice the checkpoint's length, so that on average
+/// checkpoints cost no more bytes than appends.
 fn roll_at(settings: Settings, checkpoint_bytes: u64) -> u64 {
     settings.segment_bytes.max(checkpoint_bytes.saturating_mul(2))
 }
 
-/// The bytes of a segment with only a checkpoint.
+/// The bytes of a segment with only a checkpoint, whose frame has the number `first`, and the seed
+/// of its checksums.
 pub(crate) fn encode_segment<D: Storable>(
     owner: Owner,
     number: SegmentNumber,

@@ -18,9 +18,9 @@ use super::Graph;
 ///
 /// A single state is one of them only if it has an edge to itself. Each component's states are
 /// sorted, and components are in order of their smallest states. The time is linear in states and
-/// edges, apart from that sorting; `member` is called at most once for each state.
-pub(crate) fn cyclic_components(graph: &Graph, member: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
-    let mut components: Vec<_> = Search::new(graph, member).collect();
+/// edges, apart from that sorting; `is_member` is called at most once for each state.
+pub(crate) fn cyclic_components(graph: &Graph, is_member: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
+    let mut components: Vec<_> = Search::new(graph, is_member).collect();
     for component in &mut components {
         component.sort_unstable();
     }
@@ -38,7 +38,7 @@ const CLOSED: u32 = u32::MAX;
 /// completed.
 struct Search<'a, M> {
     graph: &'a Graph,
-    member: M,
+    is_member: M,
     /// Every state below it has been seen.
     next_root: u32,
     /// For each state `UNSEEN`, `CLOSED`, or its number: how many states were open when it was
@@ -57,20 +57,20 @@ struct Visit {
 }
 
 impl<'a, M: Fn(u32) -> bool> Search<'a, M> {
-    fn new(graph: &'a Graph, member: M) -> Self {
+    fn new(graph: &'a Graph, is_member: M) -> Self {
         let marks = vec![UNSEEN; graph.states() as usize];
-        Self { graph, member, next_root: 0, marks, open: Vec::new(), path: Vec::new() }
+        Self { graph, is_member, next_root: 0, marks, open: Vec::new(), path: Vec::new() }
     }
 
     /// Visits a state, by an edge of the last state on the path or, if the path is empty, as a
     /// root.
-    fn come_to(&mut self, state: u32) {
+    fn visit(&mut self, state: u32) {
         let Some(mark) = self.marks.get_mut(state as usize) else { return };
         if *mark != UNSEEN {
             if let Some(visit) = self.path.last_mut() {
                 visit.lowest = visit.lowest.min(*mark);
             }
-        } else if (self.member)(state) {
+        } else if (self.is_member)(state) {
             self.open.push(state);
             *mark = self.open.len() as u32;
             self.path.push(Visit { state, lowest: *mark, next_edge: 0 });
@@ -112,12 +112,12 @@ impl<M: Fn(u32) -> bool> Iterator for Search<'_, M> {
                 let target = self.graph.edges(visit.state).get(visit.next_edge).copied();
                 visit.next_edge += 1;
                 if let Some(target) = target {
-                    self.come_to(target);
+                    self.visit(target);
                 } else if let Some(component) = self.leave() {
                     return Some(component);
                 }
             } else if self.next_root < self.graph.states() {
-                self.come_to(self.next_root);
+                self.visit(self.next_root);
                 self.next_root += 1;
             } else {
                 return None;

@@ -20,7 +20,7 @@ use super::Graph;
 /// again.
 pub(crate) trait Fairness {
     /// The obligations that are due in a state, sorted and distinct.
-    fn due(&self, state: u32) -> &[u64];
+    fn due_obligations(&self, state: u32) -> &[u64];
 
     /// Whether following the edge at this position among its source's edges meets the obligation.
     fn meets(&self, source: u32, edge: usize, obligation: u64) -> bool;
@@ -56,10 +56,10 @@ pub(crate) fn fair_cycle(
     let mut walk = Walk::new(graph, fairness, start);
     while !walk.pending.is_empty() {
         let settling = |source, edge, target| walk.pending.iter().any(|due| walk.settles(source, edge, target, *due));
-        walk.follow(shortest_path(graph, component, walk.at, settling)?);
+        walk.follow(shortest_path(graph, component, walk.end, settling)?);
     }
-    if walk.at != start {
-        walk.follow(shortest_path(graph, component, walk.at, back)?);
+    if walk.end != start {
+        walk.follow(shortest_path(graph, component, walk.end, back)?);
     }
     Some(walk.steps)
 }
@@ -68,12 +68,12 @@ pub(crate) fn fair_cycle(
 /// after it has searched the whole component for each obligation in turn, and in a correct
 /// algorithm no component has a fair run.
 pub(super) fn has_fair_run(graph: &Graph, component: &[u32], fairness: &impl Fairness) -> bool {
-    let mut pending = component.first().map(|state| fairness.due(*state).to_vec()).unwrap_or_default();
+    let mut pending = component.first().map(|state| fairness.due_obligations(*state).to_vec()).unwrap_or_default();
     for state in component {
         if pending.is_empty() {
             return true;
         }
-        let due = fairness.due(*state);
+        let due = fairness.due_obligations(*state);
         pending.retain(|obligation| due.binary_search(obligation).is_ok());
     }
     for source in component {
@@ -93,7 +93,7 @@ struct Walk<'a, F> {
     graph: &'a Graph,
     fairness: &'a F,
     /// The last state of the walk.
-    at: u32,
+    end: u32,
     steps: Vec<(u32, usize)>,
     /// The obligations that were due in all states so far and were met by no edge.
     pending: Vec<u64>,
@@ -101,12 +101,13 @@ struct Walk<'a, F> {
 
 impl<'a, F: Fairness> Walk<'a, F> {
     fn new(graph: &'a Graph, fairness: &'a F, start: u32) -> Self {
-        Self { graph, fairness, at: start, steps: Vec::new(), pending: fairness.due(start).to_vec() }
+        Self { graph, fairness, end: start, steps: Vec::new(), pending: fairness.due_obligations(start).to_vec() }
     }
 
     /// Whether the walk is fair to this obligation once it has taken this edge.
     fn settles(&self, source: u32, edge: usize, target: u32, obligation: u64) -> bool {
-        self.fairness.meets(source, edge, obligation) || self.fairness.due(target).binary_search(&obligation).is_err()
+        self.fairness.meets(source, edge, obligation)
+            || self.fairness.due_obligations(target).binary_search(&obligation).is_err()
     }
 
     fn follow(&mut self, path: Vec<(u32, usize)>) {
@@ -116,7 +117,7 @@ impl<'a, F: Fairness> Walk<'a, F> {
             pending.retain(|obligation| !self.settles(source, edge, target, *obligation));
             self.pending = pending;
             self.steps.push((source, edge));
-            self.at = target;
+            self.end = target;
         }
     }
 }
@@ -145,11 +146,11 @@ fn shortest_path(
     let mut next = 0;
     while let Some(Visit { state, .. }) = visits.get(next).copied() {
         for (edge, target) in graph.edges(state).iter().enumerate() {
-            let Ok(place) = component.binary_search(target) else { continue };
+            let Ok(index) = component.binary_search(target) else { continue };
             if is_goal(state, edge, *target) {
                 return Some(path_to(&visits, next, (state, edge)));
             }
-            let is_seen = seen.get_mut(place)?;
+            let is_seen = seen.get_mut(index)?;
             if !*is_seen {
                 *is_seen = true;
                 visits.push(Visit { state: *target, previous: next as u32, edge });
@@ -163,11 +164,11 @@ fn shortest_path(
 /// Returns the steps that led to a visit, and one more.
 fn path_to(visits: &[Visit], visit: usize, last: (u32, usize)) -> Vec<(u32, usize)> {
     let mut steps = vec![last];
-    let mut at = visit;
-    while at > 0 {
-        let Visit { previous, edge, .. } = visits[at];
-        at = previous as usize;
-        steps.push((visits[at].state, edge));
+    let mut current = visit;
+    while current > 0 {
+        let Visit { previous, edge, .. } = visits[current];
+        current = previous as usize;
+        steps.push((visits[current].state, edge));
     }
     steps.reverse();
     steps

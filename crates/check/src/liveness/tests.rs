@@ -30,7 +30,7 @@ struct Rules {
 }
 
 impl Fairness for Rules {
-    fn due(&self, state: u32) -> &[u64] {
+    fn due_obligations(&self, state: u32) -> &[u64] {
         self.due.get(state as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -52,8 +52,8 @@ fn assert_fair(graph: &Graph, component: &[u32], start: u32, rules: &Rules, step
         assert!(component.binary_search(&at).is_ok(), "the cycle leaves the component: {steps:?}");
     }
     assert!(!steps.is_empty() && at == start, "the cycle does not return to its start: {steps:?}");
-    for due in rules.due(start) {
-        let is_always_due = steps.iter().all(|(state, _)| rules.due(*state).contains(due));
+    for due in rules.due_obligations(start) {
+        let is_always_due = steps.iter().all(|(state, _)| rules.due_obligations(*state).contains(due));
         let is_met = steps.iter().any(|(source, edge)| rules.meets(*source, *edge, *due));
         assert!(!is_always_due || is_met, "{due} is due in all states and never met: {steps:?}");
     }
@@ -133,7 +133,7 @@ fn a_bridge_joins_no_components_and_belongs_to_none() {
 }
 
 #[test]
-fn a_million_states_in_a_row_overflow_nothing() {
+fn a_million_states_in_a_row_do_not_overflow_the_call_stack() {
     const STATES: u32 = 1_000_000;
     let chain = |last: &[u32]| {
         let mut graph = Graph::new();
@@ -236,9 +236,9 @@ fn obligations_settled_in_different_places_are_settled_one_after_the_other() {
 // ------------------------------------------------------------ brute force
 
 /// Marsaglia's xorshift, a random generator good enough to draw small graphs.
-struct Chance(u64);
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -257,20 +257,20 @@ impl Chance {
 
 /// Draws up to nine states and four obligations, sometimes sparse, sometimes dense. Edges may be
 /// parallel, or lead to a state that has no row.
-fn draw(chance: &mut Chance) -> (Graph, Rules) {
-    let states = 1 + chance.below(9);
-    let rowless = u64::from(chance.percent(20));
-    let (edges_least, edges_more) = (chance.below(2), 1 + chance.below(3));
-    let obligations = chance.below(5);
-    let (due, met) = (40 + chance.below(61), chance.below(30));
+fn draw_graph(random: &mut Random) -> (Graph, Rules) {
+    let states = 1 + random.below(9);
+    let rowless = u64::from(random.percent(20));
+    let (min_edges, max_extra_edges) = (random.below(2), 1 + random.below(3));
+    let obligations = random.below(5);
+    let (due_percent, met_percent) = (40 + random.below(61), random.below(30));
     let mut graph = Graph::new();
     let mut rules = Rules::default();
     for source in 0..states as u32 {
-        let edges = (edges_least + chance.below(edges_more + 1)) as usize;
-        graph.push_row((0..edges).map(|_| chance.below(states + rowless) as u32));
-        rules.due.push((0..obligations).filter(|_| chance.percent(due)).collect());
+        let edges = (min_edges + random.below(max_extra_edges + 1)) as usize;
+        graph.push_row((0..edges).map(|_| random.below(states + rowless) as u32));
+        rules.due.push((0..obligations).filter(|_| random.percent(due_percent)).collect());
         let meeting = (0..edges).flat_map(|edge| (0..obligations).map(move |obligation| (source, edge, obligation)));
-        rules.meets.extend(meeting.filter(|_| chance.percent(met)));
+        rules.meets.extend(meeting.filter(|_| random.percent(met_percent)));
     }
     (graph, rules)
 }
@@ -304,11 +304,11 @@ fn components_by_force(graph: &Graph, inside: impl Fn(u32) -> bool) -> Vec<Vec<u
         let (a, b) = (a as usize, b as usize);
         distances[a][b].is_some() && distances[b][a].is_some()
     };
-    let class = |state: u32| -> Vec<u32> { (0..graph.states()).filter(|other| joined(state, *other)).collect() };
+    let component_of = |state: u32| -> Vec<u32> { (0..graph.states()).filter(|other| joined(state, *other)).collect() };
     (0..graph.states())
-        .map(|state| (state, class(state)))
-        .filter(|(s, c)| c.first() == Some(s))
-        .map(|(_, c)| c)
+        .map(|state| (state, component_of(state)))
+        .filter(|(state, component)| component.first() == Some(state))
+        .map(|(_, component)| component)
         .collect()
 }
 
@@ -316,27 +316,33 @@ fn components_by_force(graph: &Graph, inside: impl Fn(u32) -> bool) -> Vec<Vec<u
 /// obligation always due in it.
 fn fair_by_force(graph: &Graph, component: &[u32], rules: &Rules) -> bool {
     (1u32..1 << component.len()).any(|chosen| {
-        let set: Vec<_> = (0..component.len()).filter(|at| chosen >> at & 1 == 1).map(|at| component[at]).collect();
+        let set: Vec<_> =
+            (0..component.len()).filter(|index| chosen >> index & 1 == 1).map(|index| component[index]).collect();
         let distances = distances(graph, |state| set.contains(&state));
-        let hangs_together = set.iter().all(|a| set.iter().all(|b| distances[*a as usize][*b as usize].is_some()));
+        let is_strongly_connected =
+            set.iter().all(|a| set.iter().all(|b| distances[*a as usize][*b as usize].is_some()));
         let met = |obligation: &u64| {
             rules.meets.iter().any(|(source, edge, met)| {
                 met == obligation && set.contains(source) && set.contains(&graph.edges(*source)[*edge])
             })
         };
-        let always_due = |obligation: &u64| set.iter().all(|state| rules.due(*state).contains(obligation));
-        hangs_together && (0..4).filter(always_due).all(|obligation| met(&obligation))
+        let always_due = |obligation: &u64| set.iter().all(|state| rules.due_obligations(*state).contains(obligation));
+        is_strongly_connected && (0..4).filter(always_due).all(|obligation| met(&obligation))
     })
 }
 
 #[test]
 fn brute_force_finds_the_same_components_and_the_same_verdicts() {
-    let mut seen = [0; 4];
+    const UNFAIR: usize = 0;
+    const DIRECT: usize = 1;
+    const DETOUR: usize = 2;
+    const LARGE: usize = 3;
+    let mut case_counts = [0; 4];
     for seed in 0..20_000 {
-        let mut chance = Chance::new(seed);
-        let (graph, rules) = draw(&mut chance);
-        let outsiders = if chance.percent(50) { 0 } else { chance.below(1 << graph.states()) };
-        let member = |state: u32| outsiders >> state & 1 == 0;
+        let mut random = Random::new(seed);
+        let (graph, rules) = draw_graph(&mut random);
+        let excluded = if random.percent(50) { 0 } else { random.below(1 << graph.states()) };
+        let member = |state: u32| excluded >> state & 1 == 0;
         let components = cyclic_components(&graph, member);
         assert_eq!(components, components_by_force(&graph, member), "seed {seed}");
         assert_eq!(is_acyclic(&graph), components_by_force(&graph, |_| true).is_empty(), "seed {seed}");
@@ -347,20 +353,20 @@ fn brute_force_finds_the_same_components_and_the_same_verdicts() {
             for start in &component {
                 let Some(steps) = fair_cycle(&graph, &component, *start, &rules) else {
                     assert!(!is_fair, "seed {seed}: no fair cycle through {start} in {component:?}: {rules:?}");
-                    seen[0] += 1;
+                    case_counts[UNFAIR] += 1;
                     continue;
                 };
                 assert!(is_fair, "seed {seed}: {steps:?} cannot be fair: {rules:?}");
                 assert_fair(&graph, &component, *start, &rules, &steps);
                 let shortest = distances[*start as usize][*start as usize].unwrap();
-                let longest = component.len() * (rules.due(*start).len() + 1);
+                let longest = component.len() * (rules.due_obligations(*start).len() + 1);
                 assert!((shortest..=longest).contains(&steps.len()), "seed {seed}: {steps:?}");
-                assert!(!rules.due(*start).is_empty() || steps.len() == shortest, "seed {seed}: {steps:?}");
-                seen[if steps.len() > shortest { 2 } else { 1 }] += 1;
+                assert!(!rules.due_obligations(*start).is_empty() || steps.len() == shortest, "seed {seed}: {steps:?}");
+                case_counts[if steps.len() > shortest { DETOUR } else { DIRECT }] += 1;
             }
-            seen[3] += usize::from(component.len() > 4);
+            case_counts[LARGE] += usize::from(component.len() > 4);
         }
     }
-    // Unfair, fair at once, fair after a detour, and large: the draws must contain enough of each.
-    assert!(seen.iter().all(|times| *times > 1_000), "{seen:?}");
+    // The random graphs must contain enough cases of each kind.
+    assert!(case_counts.iter().all(|count| *count > 1_000), "{case_counts:?}");
 }

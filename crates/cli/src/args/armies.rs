@@ -1,6 +1,6 @@
 //! Arguments of `quorate sim armies` and `quorate check armies`.
 
-use super::check::drift;
+use super::check::parse_drift;
 use super::parse_whole;
 use clap::Args;
 use quorate_demos::armies::Strength;
@@ -12,7 +12,7 @@ use quorate_journal::settings::Length;
 #[derive(Args)]
 pub(crate) struct WarArgs {
     /// Strengths of the two armies.
-    #[arg(long, value_name = "FIRST,SECOND", default_value = "3,5", value_parser = strengths)]
+    #[arg(long, value_name = "FIRST,SECOND", default_value = "3,5", value_parser = parse_strengths)]
     strengths: [Strength; 2],
     /// Shortest and longest time a message takes, which selects the synchronous model. Without it
     /// messages take any time (the asynchronous model).
@@ -51,12 +51,12 @@ pub(crate) struct ArmiesSimArgs {
     quorate check armies --delay 2ms..5ms\n  quorate check armies --delay 2ms..5ms --within 2999999ns\n\n\
     Exit codes: 0 all properties hold in every run, 1 one fails, 2 the command is invalid.")]
 pub(crate) struct ArmiesCheckArgs {
-    /// Longest time between the first and the second attack. Defaults to what --delay and --drift
+    /// Longest time between the first and the second attack. Default: what --delay and --drift
     /// guarantee (max − min without drift); without --delay the time is not checked.
     #[arg(long, value_name = "DURATION")]
     within: Option<Length>,
     /// Rate by which each clock may run fast or slow, such as 1000ppm. Needs --delay.
-    #[arg(long, value_name = "PPM", value_parser = drift, requires = "delay")]
+    #[arg(long, value_name = "PPM", value_parser = parse_drift, requires = "delay")]
     drift: Option<u32>,
     #[command(flatten)]
     pub(crate) war: WarArgs,
@@ -74,7 +74,7 @@ impl ArmiesCheckArgs {
     }
 }
 
-fn strengths(text: &str) -> Result<[Strength; 2], String> {
+fn parse_strengths(text: &str) -> Result<[Strength; 2], String> {
     let parts: Vec<&str> = text.split(',').collect();
     let [first, second] = parts[..] else {
         return Err(format!("'{}' is not a pair of strengths; write for example 3,5.", text.escape_debug()));

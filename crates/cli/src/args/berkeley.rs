@@ -43,10 +43,10 @@ pub(crate) struct BerkeleyArgs {
     #[arg(long, default_value_t = Scenario::default().latency)]
     latency: Latency,
     /// Largest distance of a clock from the median clock at which the leader still averages it.
-    /// Defaults to twice --skew plus a round trip.
+    /// Default: twice --skew plus a round trip.
     #[arg(long, value_name = "DURATION")]
     tolerance: Option<Length>,
-    /// Time without a poll after which a follower suspects the leader. Defaults to three rounds.
+    /// Time without a poll after which a follower suspects the leader. Default: three rounds.
     #[arg(long, alias = "patience", value_name = "DURATION")]
     leader_timeout: Option<Length>,
     /// A fault, such as "crash 5 at 8s" or "skew 2 by 1h". May be repeated.

@@ -1,6 +1,6 @@
 //! Arguments of `quorate check`.
 
-use super::{FormArgs, LinksArg, LocalCheck, PictureArgs, parse_whole, threads};
+use super::{CheckDemonstration, FormArgs, LinksArg, PictureArgs, parse_whole, threads};
 use crate::commands::local;
 use crate::memory::{self, Memory};
 use clap::Args;
@@ -37,7 +37,7 @@ use std::str::FromStr;
 )]
 pub(crate) struct CheckArgs {
     #[command(subcommand)]
-    pub(crate) local: Option<LocalCheck>,
+    pub(crate) demonstration: Option<CheckDemonstration>,
     /// Name of the algorithm, as `quorate list` shows it.
     #[arg(required = true)]
     algorithm: Option<String>,
@@ -45,36 +45,36 @@ pub(crate) struct CheckArgs {
     #[arg(long, default_value = "3", value_parser = parse_small_count)]
     pub(crate) nodes: u8,
     /// Number of requests of each node, of elections that each starter starts, or of requests of
-    /// each process: up to 255, or unbounded. Defaults to 1.
+    /// each process: up to 255, or unbounded. Default: 1.
     #[arg(long)]
     rounds: Option<Rounds>,
     /// Links deliver messages in the order in which they were sent (FIFO).
     #[arg(long)]
     fifo: bool,
-    /// Maximum number of lost messages. Defaults to 0.
-    #[arg(long, default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
+    /// Maximum number of lost messages.
+    #[arg(long, default_value = "0", value_parser = parse_small_count)]
     loss: u8,
-    /// Maximum number of messages delivered twice. Defaults to 0.
-    #[arg(long, default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
+    /// Maximum number of messages delivered twice.
+    #[arg(long, default_value = "0", value_parser = parse_small_count)]
     duplicate: u8,
-    /// Maximum number of crashes. Defaults to 0.
-    #[arg(long, default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
+    /// Maximum number of crashes.
+    #[arg(long, default_value = "0", value_parser = parse_small_count)]
     crashes: u8,
-    /// Maximum number of restarts of crashed nodes. Defaults to 0. Needs --crashes.
-    #[arg(long, default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
+    /// Maximum number of restarts of crashed nodes. Needs --crashes.
+    #[arg(long, default_value = "0", value_parser = parse_small_count)]
     restarts: u8,
     /// Maximum number of timers that fire while messages are in flight. All other timers wait until
-    /// no message is. Defaults to 0.
-    #[arg(long, alias = "hasty-timers", default_value = "0", value_parser = parse_small_count, hide_default_value = true)]
+    /// no message is.
+    #[arg(long, alias = "hasty-timers", default_value = "0", value_parser = parse_small_count)]
     early_timers: u8,
     /// Links below the algorithm: reliable adds a layer that retransmits and orders messages, bare
     /// adds none, and auto adds it if messages can be lost.
     #[arg(long, value_enum, default_value = "auto")]
     links: LinksArg,
     /// Model time, with clocks that run fast or slow by up to this rate, such as 1000ppm.
-    #[arg(long, value_name = "PPM", value_parser = drift)]
+    #[arg(long, value_name = "PPM", value_parser = parse_drift)]
     drift: Option<u32>,
-    /// Model time up to this instant. Defaults to 3s if --drift or --delay is given.
+    /// Model time up to this instant. Default: 3s if --drift or --delay is given.
     #[arg(long, value_name = "DURATION")]
     until: Option<Length>,
     /// Model time, with messages that take between MIN and MAX. Without it messages take any time.
@@ -99,11 +99,11 @@ pub(crate) struct CheckArgs {
     /// Do not skip orders that lead to the same states (no partial-order reduction).
     #[arg(long)]
     no_reduction: bool,
-    /// Number of threads. Defaults to the number of cores, but to 1 with --dfs, and with --walks
+    /// Number of threads. Default: the number of cores, but 1 with --dfs, and with --walks
     /// and --stop-at-first, where the figures of several threads differ from run to run.
     #[arg(long, value_parser = parse_whole::<usize>)]
     threads: Option<usize>,
-    /// Memory limit in GB. Defaults to three quarters of the free memory.
+    /// Memory limit in GB. Default: three quarters of the free memory.
     #[arg(long, value_name = "GB")]
     memory: Option<Memory>,
     /// Stop at the first violation.
@@ -187,9 +187,7 @@ impl CheckArgs {
             None => Search::Breadth,
         }
     }
-}
 
-impl CheckArgs {
     /// Whether the figures of a search with several threads depend on how the threads are
     /// scheduled.
     fn is_nondeterministic(&self) -> bool {
@@ -217,7 +215,7 @@ impl FromStr for Rounds {
 
 /// Parses a clock drift, in parts per million. Both signs must be valid, so that a clock can run
 /// fast or slow by it.
-pub(super) fn drift(text: &str) -> Result<u32, String> {
+pub(super) fn parse_drift(text: &str) -> Result<u32, String> {
     let drift: Ppm = text.parse().map_err(|error: quorate_journal::settings::SettingError| error.to_string())?;
     match u32::try_from(drift.parts()) {
         Ok(parts) if Ppm::new(-drift.parts()).is_some() => Ok(parts),

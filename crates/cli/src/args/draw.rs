@@ -22,10 +22,10 @@ pub(crate) struct PictureArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) shiviz: Option<PathBuf>,
     /// Draw only steps at or after this instant, such as 10ms.
-    #[arg(long, value_name = "TIME", value_parser = instant, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = parse_instant, allow_hyphen_values = true)]
     pub(crate) from: Option<Offset>,
     /// Draw only steps at or before this instant, such as 25ms.
-    #[arg(long, value_name = "TIME", value_parser = instant, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = parse_instant, allow_hyphen_values = true)]
     pub(crate) to: Option<Offset>,
     /// Draw only these nodes, such as 1-3,5.
     #[arg(long, value_name = "NODES")]
@@ -40,8 +40,8 @@ pub(crate) struct PictureArgs {
     /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
     #[arg(long, value_enum)]
     pub(crate) theme: Option<ThemeArg>,
-    /// Maximum width of an SVG picture in pixels. A longer run continues in the next row. Defaults
-    /// to 1500.
+    /// Maximum width of an SVG picture in pixels. A longer run continues in the next row. Default:
+    /// 1500.
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(400..=100_000))]
     pub(crate) width: Option<u32>,
     /// Leave out the legend of symbols and rules below an SVG picture.
@@ -137,7 +137,7 @@ impl From<ThemeArg> for Theme {
 }
 
 /// Parses an instant as traces show it. A run may have steps before 0, so it can be negative.
-fn instant(text: &str) -> Result<Offset, String> {
+fn parse_instant(text: &str) -> Result<Offset, String> {
     text.parse().map_err(|error: SettingError| match error {
         SettingError::NotA { .. } => {
             format!("'{}' is not an instant; write for example 10ms, or -3ms for one before 0.", text.escape_debug())

@@ -18,7 +18,7 @@ pub(crate) struct FormArgs {
     requests: Option<Requests>,
     /// Form of 'maekawa': deadlock-free, or plain, which can deadlock.
     #[arg(long, value_enum, value_name = "FORM")]
-    form: Option<Plainness>,
+    form: Option<MaekawaForm>,
     /// Quorums of 'maekawa': rows and columns of a grid, or lines of a projective plane.
     #[arg(long, value_enum, value_name = "KIND")]
     quorums: Option<Quorums>,
@@ -47,7 +47,7 @@ enum Requests {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Plainness {
+enum MaekawaForm {
     DeadlockFree,
     Plain,
 }
@@ -76,52 +76,56 @@ impl FormArgs {
         match find_variant(name, &options).map(Entry::name) {
             Some(name) => Ok(name.to_owned()),
             None => {
-                let given: Vec<_> = options.iter().map(|(option, value)| written(option, value)).collect();
+                let given: Vec<_> = options.iter().map(|(option, value)| as_typed(option, value)).collect();
                 let name = name.escape_debug();
-                match known(find(&name.to_string())) {
-                    known if known.is_empty() => {
+                match form_options(find(&name.to_string())) {
+                    options if options.is_empty() => {
                         anyhow::bail!("'{name}' has only one form, so {} does not apply; omit it.", given.join(" "))
                     }
-                    known => {
-                        anyhow::bail!("'{name}' has no form for {}. Its forms are chosen by {known}.", given.join(" "))
+                    options => {
+                        anyhow::bail!(
+                            "'{name}' has no form for {}. Its forms are chosen by {options}.",
+                            given.join(" ")
+                        )
                     }
                 }
             }
         }
     }
 
+    /// Returns the given options, by their names in the registry, with their values.
     fn options(&self) -> Vec<(&'static str, String)> {
         let Self { when_busy, requests, form, quorums, passing, sequential } = self;
         let options = [
-            ("when-busy", when_busy.map(word)),
-            ("requests", requests.map(word)),
-            ("form", form.map(word)),
-            ("quorums", quorums.map(word)),
-            ("passing", passing.map(word)),
+            ("when-busy", when_busy.map(value_name)),
+            ("requests", requests.map(value_name)),
+            ("form", form.map(value_name)),
+            ("quorums", quorums.map(value_name)),
+            ("passing", passing.map(value_name)),
             ("asks", sequential.then(|| "sequential".to_owned())),
         ];
         options.into_iter().filter_map(|(option, value)| Some((option, value?))).collect()
     }
 }
 
-/// Returns the options that choose among the forms of the same algorithm.
-fn known(entry: Option<&Entry>) -> String {
+/// Lists the options that choose among the forms of this algorithm; empty if it has only one form.
+fn form_options(entry: Option<&Entry>) -> String {
     let Some(entry) = entry else { return String::new() };
-    let of = entry.algorithm();
+    let algorithm = entry.algorithm();
     let choices =
-        all().iter().chain(fixtures()).flat_map(Entry::variant_choices).filter(|choice| choice.algorithm == of);
-    let options: BTreeSet<_> = choices.map(|choice| written(choice.option, choice.value)).collect();
+        all().iter().chain(fixtures()).flat_map(Entry::variant_choices).filter(|choice| choice.algorithm == algorithm);
+    let options: BTreeSet<_> = choices.map(|choice| as_typed(choice.option, choice.value)).collect();
     options.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns an option as on the command line.
-fn written(option: &str, value: &str) -> String {
+fn as_typed(option: &str, value: &str) -> String {
     match (option, value) {
         ("asks", "sequential") => "--sequential".into(),
         _ => format!("--{option} {value}"),
     }
 }
 
-fn word<V: ValueEnum>(value: V) -> String {
+fn value_name<V: ValueEnum>(value: V) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

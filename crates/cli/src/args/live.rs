@@ -52,7 +52,7 @@ pub(crate) struct LiveArgs {
     /// Approximate time for which clients of a replicated log send operations. Replaces
     /// --operations.
     #[arg(long = "for", value_name = "DURATION", conflicts_with = "operations")]
-    lasts: Option<Length>,
+    duration: Option<Length>,
     /// Give each node its own network namespace. Needs root and the program ip.
     #[arg(long)]
     pub(crate) namespaces: bool,
@@ -99,7 +99,7 @@ impl LiveArgs {
         self.families.reject_other_families(F::FAMILY, &algorithm)?;
         self.families.reject_oracles()?;
         let mut settings = F::settings(&self.families, Basics { nodes: self.nodes, chaos: false })?;
-        if let Some(Length(length)) = self.lasts {
+        if let Some(Length(length)) = self.duration {
             settings = F::with_duration(&settings, length).ok_or_else(|| {
                 anyhow::anyhow!(
                     "--for applies to replicated logs; '{}' is of the {} family, whose clients stop when their \
@@ -124,8 +124,8 @@ impl LiveArgs {
     }
 
     fn random_faults<F: FamilyLab>(&self, spec: &Spec<F>) -> Vec<TimedFault> {
-        let stage = ChaosSettings { nodes: self.nodes, window: F::fault_window(spec), cuts: self.namespaces };
-        if self.chaos { chaos::draw(self.seed, stage) } else { Vec::new() }
+        let settings = ChaosSettings { nodes: self.nodes, window: F::fault_window(spec), cuts: self.namespaces };
+        if self.chaos { chaos::draw(self.seed, settings) } else { Vec::new() }
     }
 
     /// Returns the command that repeats the run, except for what depends on the machine.
@@ -133,8 +133,8 @@ impl LiveArgs {
         let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
         words.extend(F::flags(spec).into_iter().map(|flag| flag.to_string()));
         words.extend(self.given_faults().filter_map(|fault| quorate_live::schedule::option(&fault)));
-        let given = [("--chaos", self.chaos), ("--namespaces", self.namespaces), ("--tls", self.tls)];
-        words.extend(given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()));
+        let switches = [("--chaos", self.chaos), ("--namespaces", self.namespaces), ("--tls", self.tls)];
+        words.extend(switches.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned()));
         words.extend(self.until.map(|until| format!("--until {until}")));
         let is_default = self.idle_timeout == Length(Options::PATIENCE);
         words.extend((!is_default).then(|| format!("--idle-timeout {}", self.idle_timeout)));

@@ -8,7 +8,7 @@ use quorate_demos::local::{LOCKINGS, Locking};
 
 /// Demonstrations of `quorate sim`.
 #[derive(Subcommand)]
-pub(crate) enum LocalSim {
+pub(crate) enum SimDemonstration {
     /// Run counter++ and counter-- in two threads, interleaved as the seed chooses.
     Local(LocalSimArgs),
     /// Show all possible results of counter++ and counter-- in two threads, without and with locks.
@@ -24,7 +24,7 @@ pub(crate) enum LocalSim {
 
 /// Demonstrations of `quorate check`.
 #[derive(Subcommand)]
-pub(crate) enum LocalCheck {
+pub(crate) enum CheckDemonstration {
     /// Run counter++ and counter-- in two threads, in every order, without a lock and with each
     /// lock.
     Local(LocalCheckArgs),
@@ -41,7 +41,7 @@ pub(crate) struct LocalSimArgs {
     #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>)]
     pub(crate) seed: u64,
     /// Lock that protects the counter; test-then-set is wrong on purpose.
-    #[arg(long, value_name = "LOCK", default_value = "none", value_parser = lock())]
+    #[arg(long, value_name = "LOCK", default_value = "none", value_parser = lock_parser())]
     pub(crate) lock: Locking,
     /// Print JSON.
     #[arg(long)]
@@ -55,7 +55,7 @@ pub(crate) struct LocalSimArgs {
     with --lock, 0 if no update is ever lost with that lock, else 1.")]
 pub(crate) struct LocalCheckArgs {
     /// Lock to try instead of all; test-then-set is wrong on purpose.
-    #[arg(long, value_name = "LOCK", value_parser = lock())]
+    #[arg(long, value_name = "LOCK", value_parser = lock_parser())]
     pub(crate) lock: Option<Locking>,
     /// Print JSON.
     #[arg(long)]
@@ -68,7 +68,7 @@ pub(crate) struct LocalCheckArgs {
     lost, else 1.")]
 pub(crate) struct RaceArgs {
     /// Lock to try instead of all; test-then-set is wrong on purpose.
-    #[arg(long, value_name = "LOCK", value_parser = lock())]
+    #[arg(long, value_name = "LOCK", value_parser = lock_parser())]
     pub(crate) lock: Option<Locking>,
     /// Initial value of the counter.
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = parse_whole::<u32>)]
@@ -79,8 +79,8 @@ pub(crate) struct RaceArgs {
 }
 
 /// Parses the name of a lock, `none` and the faulty `test-then-set` included.
-fn lock() -> impl TypedValueParser<Value = Locking> {
+fn lock_parser() -> impl TypedValueParser<Value = Locking> {
     let known = || LOCKINGS.into_iter().chain([Locking::TestThenSet]);
-    let named = move |name: String| known().find(|locking| locking.name() == name).unwrap_or(Locking::None);
-    PossibleValuesParser::new(known().map(Locking::name)).map(named)
+    let by_name = move |name: String| known().find(|locking| locking.name() == name).unwrap_or(Locking::None);
+    PossibleValuesParser::new(known().map(Locking::name)).map(by_name)
 }

@@ -77,8 +77,8 @@ pub(crate) struct NodeArgs {
     #[arg(long, hide = true, allow_negative_numbers = true)]
     pub(crate) origin: Option<i64>,
     /// Number of this incarnation, for a node without a data folder.
-    #[arg(long, hide = true, value_parser = parse_whole::<u64>, conflicts_with = "data")]
-    pub(crate) life: Option<u64>,
+    #[arg(long = "life", hide = true, value_parser = parse_whole::<u64>, conflicts_with = "data")]
+    pub(crate) incarnation: Option<u64>,
     #[command(flatten)]
     pub(crate) families: FamilyArgs,
 }
@@ -109,12 +109,12 @@ impl FromStr for Peers {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == "-" { Ok(Self::FromInput) } else { addresses(text).map(Self::Known) }
+        if text.trim() == "-" { Ok(Self::FromInput) } else { parse_addresses(text).map(Self::Known) }
     }
 }
 
 /// Parses nodes with their addresses: `1=127.0.0.1:7001,2=127.0.0.1:7002`.
-pub(crate) fn addresses(text: &str) -> Result<BTreeMap<NodeId, String>, String> {
+pub(crate) fn parse_addresses(text: &str) -> Result<BTreeMap<NodeId, String>, String> {
     let mut addresses = BTreeMap::new();
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         let parsed = word.split_once('=').and_then(|(number, address)| {
@@ -135,11 +135,11 @@ pub(crate) fn addresses(text: &str) -> Result<BTreeMap<NodeId, String>, String> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Peers, addresses};
+    use super::{Peers, parse_addresses};
 
     #[test]
     fn peers_are_numbers_with_addresses() {
-        let peers = addresses("2=127.0.0.1:7002, 1=[::1]:7001,3=db.example:9").unwrap();
+        let peers = parse_addresses("2=127.0.0.1:7002, 1=[::1]:7001,3=db.example:9").unwrap();
         let parsed: Vec<_> = peers.iter().map(|(node, address)| format!("{node} {address}")).collect();
         assert_eq!(parsed, ["1 [::1]:7001", "2 127.0.0.1:7002", "3 db.example:9"]);
         assert_eq!("-".parse(), Ok(Peers::FromInput));
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn errors_about_peers_include_an_example() {
         for invalid in ["2", "2=", "0=a:1", "x=a:1", "2=a", "2=:1", "2=a:0", "2=a:99999", "1=a:1,1=b:1"] {
-            let message = addresses(invalid).unwrap_err();
+            let message = parse_addresses(invalid).unwrap_err();
             assert!(message.ends_with('.') && message.contains(';'), "{message}");
         }
     }

@@ -29,13 +29,13 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value = "uniform:1ms..5ms")]
     latency: Latency,
     /// Upper bound of message delays that nodes assume when they set timeouts, such as 5ms.
-    /// Defaults to the longest time of --latency.
+    /// Default: the longest time of --latency.
     #[arg(long, alias = "bound", value_name = "DURATION")]
     delay_bound: Option<Length>,
     /// Time a node needs to process one input.
     #[arg(long, default_value = "fixed:0ms")]
     processing: Latency,
-    /// Time a disk sync takes, such as fixed:1ms. Defaults to fixed:0ms, and to a realistic time
+    /// Time a disk sync takes, such as fixed:1ms. Default: fixed:0ms, or a realistic time
     /// for replicas.
     #[arg(long)]
     disk: Option<Latency>,
@@ -113,11 +113,11 @@ impl RunArgs {
 
     /// Returns the run that these arguments describe.
     pub(crate) fn spec<F: FamilyLab>(&self) -> anyhow::Result<Spec<F>> {
-        self.spec_of(&self.form.resolve(self.subject())?)
+        self.spec_with_algorithm(&self.form.resolve(self.subject())?)
     }
 
     /// Returns the run that these arguments describe, with this algorithm instead of the given one.
-    pub(crate) fn spec_of<F: FamilyLab>(&self, algorithm: &str) -> anyhow::Result<Spec<F>> {
+    pub(crate) fn spec_with_algorithm<F: FamilyLab>(&self, algorithm: &str) -> anyhow::Result<Spec<F>> {
         self.families.reject_other_families(F::FAMILY, algorithm)?;
         if self.last.chaos && F::FAMILY != Family::Replica {
             return Err(OptionsError::not_applicable("chaos", Family::Replica, algorithm, F::FAMILY).into());
@@ -149,9 +149,9 @@ impl RunArgs {
         Ok(spec)
     }
 
-    /// Returns the first given option that changes the settings of this family. Fails if an option
-    /// belongs to another family.
-    pub(crate) fn option_of(&self, family: Family) -> anyhow::Result<Option<&'static str>> {
+    /// Returns the name of the first given option that changes the settings of this family. Fails
+    /// if an option belongs to another family.
+    pub(crate) fn first_option_of(&self, family: Family) -> anyhow::Result<Option<&'static str>> {
         if let Some((option, other)) = self.families.foreign(family) {
             anyhow::bail!("--{option} has no effect on the {family} family; it is an option of the {other} family.");
         }
@@ -159,7 +159,7 @@ impl RunArgs {
     }
 
     /// Returns the run with its settings changed by the given options of its family.
-    pub(crate) fn changed<F: FamilyLab>(&self, spec: &Spec<F>) -> anyhow::Result<Spec<F>> {
+    pub(crate) fn with_family_options<F: FamilyLab>(&self, spec: &Spec<F>) -> anyhow::Result<Spec<F>> {
         let basics = Basics { nodes: spec.nodes, chaos: false };
         let changed =
             Spec { settings: F::with_options(spec.settings.clone(), &self.families, basics)?, ..spec.clone() };

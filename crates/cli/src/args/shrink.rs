@@ -28,19 +28,19 @@ use std::path::PathBuf;
 pub(crate) struct ShrinkArgs {
     // Must come first: clap removes each argument from the matches as it parses it.
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: GivenOptions,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Try up to this number of seeds, starting with --seed, and shrink the first failing run.
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     pub(crate) seeds: Option<u64>,
-    /// Property that must fail. Defaults to the first property that fails.
+    /// Property that must fail. Default: the first property that fails.
     #[arg(long, value_name = "NAME")]
     pub(crate) property: Option<String>,
     /// Maximum number of runs to try.
     #[arg(long = "tries", value_name = "COUNT", default_value_t = shrink::TRIES, value_parser = at_least_one)]
     pub(crate) max_tries: u64,
-    /// Write the script to this file; - prints only the script to standard output. Defaults to
+    /// Write the script to this file; - prints only the script to standard output. Default:
     /// ALGORITHM.script.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -57,21 +57,21 @@ fn at_least_one(text: &str) -> Result<u64, String> {
 }
 
 /// Records which kinds of options are on the command line.
-pub(crate) struct Given {
+pub(crate) struct GivenOptions {
     /// Whether an option that describes the run is given, even with its default value.
-    pub(crate) run: bool,
+    pub(crate) describe_run: bool,
 }
 
 /// Arguments that do not describe the run.
 const NOT_OF_RUN: [&str; 5] = ["algorithm", "property", "max_tries", "out", "json"];
 
-impl FromArgMatches for Given {
+impl FromArgMatches for GivenOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         // Ids of argument groups are type names, which start with a capital letter.
         let is_argument = |name: &str| name.starts_with(|first: char| first.is_ascii_lowercase());
         let is_typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut names = matches.ids().map(|id| id.as_str()).filter(|name| is_argument(name) && is_typed(name));
-        Ok(Self { run: names.any(|name| !NOT_OF_RUN.contains(&name)) })
+        Ok(Self { describe_run: names.any(|name| !NOT_OF_RUN.contains(&name)) })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -80,7 +80,7 @@ impl FromArgMatches for Given {
     }
 }
 
-impl Args for Given {
+impl Args for GivenOptions {
     fn augment_args(command: Command) -> Command {
         command
     }

@@ -9,7 +9,10 @@ use std::collections::BinaryHeap;
 
 /// A ring of counters with one token in flight for each counter.
 pub(crate) struct BareLoop {
+    /// Tokens in flight: arrival time in nanoseconds, serial number as a tie breaker, receiver,
+    /// hops.
     heap: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
+    /// Number of tokens that each counter has passed on.
     passed: Vec<u32>,
     rng: SeededRng,
     latency: Latency,
@@ -38,6 +41,7 @@ impl BareLoop {
         self.heap.push(Reverse((now + delay.nanos(), self.serial, to, hops)));
     }
 
+    /// Handles the next arrival. Returns whether there was one.
     pub(crate) fn advance(&mut self) -> bool {
         let Some(Reverse((now, _, node, hops))) = self.heap.pop() else { return false };
         if let Some(passed) = self.passed.get_mut(node as usize) {

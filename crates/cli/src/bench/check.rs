@@ -1,7 +1,7 @@
 //! `quorate bench check`: measures the checker beside stateright, each search in its own process.
 
 use super::{met_or_missed, progress_bar};
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::{BenchArgs, BenchSearch};
 use crate::output::{display_path, output};
 use crate::report::grouped;
@@ -28,7 +28,7 @@ const STATES: u64 = 506_546;
 const MIN_RATE: f64 = 2e6;
 const MIN_TIMES_STATERIGHT: f64 = 4.0;
 const MIN_SPEEDUP: f64 = 1.5;
-const MAX_BYTES: f64 = 24.0;
+const MAX_BYTES_PER_STATE: f64 = 24.0;
 
 /// The program that runs stateright, and the command that builds it.
 const RIVALS: &str = "quorate-rivals";
@@ -104,18 +104,18 @@ struct Row {
     times_stateright: Option<f64>,
 }
 
-pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     if let Some(search) = args.search {
         writeln!(output(), "{}", serde_json::to_string(&search_once(search, args.threads)?)?)?;
-        return Ok(Verdict::Holds);
+        return Ok(CommandOutcome::Holds);
     }
-    let found = measure_all(args.runs)?;
+    let report = measure_all(args.runs)?;
     if args.json {
-        report::json(&found)?;
+        report::print_json(&report)?;
     } else {
-        print(&found, args.runs)?;
+        print(&report, args.runs)?;
     }
-    Ok(Verdict::from_holds(found.holds))
+    Ok(CommandOutcome::from_holds(report.holds))
 }
 
 fn measure_all(runs: u64) -> anyhow::Result<Report> {
@@ -134,10 +134,10 @@ fn measure_all(runs: u64) -> anyhow::Result<Report> {
     }
     bar.finish_and_clear();
     let runs: Vec<_> = contenders().zip(best.into_iter().flatten()).collect();
-    Ok(judge(&runs))
+    Ok(report_on(&runs))
 }
 
-fn judge(runs: &[(&Contender, Measurement)]) -> Report {
+fn report_on(runs: &[(&Contender, Measurement)]) -> Report {
     let rate = |index: usize| runs.get(index).map(|(_, measurement)| measurement.rate());
     let baseline = rate(BASELINE);
     let row = |(contender, measurement): &(&Contender, Measurement)| Row {
@@ -151,15 +151,15 @@ fn judge(runs: &[(&Contender, Measurement)]) -> Report {
         kept_bytes_per_state: measurement.kept_bytes_per_state,
         times_stateright: baseline.map(|baseline| measurement.rate() / baseline),
     };
-    let mut found = Report {
+    let mut report = Report {
         states: STATES,
         contenders: runs.iter().map(row).collect(),
         gain: rate(TWO_THREADS).unwrap_or(0.0) / rate(ONE_THREAD).unwrap_or(1.0),
         compared: baseline.is_some(),
         holds: false,
     };
-    found.holds = found.targets().iter().all(|target| target.is_met);
-    found
+    report.holds = report.targets().iter().all(|target| target.is_met);
+    report
 }
 
 /// A figure with its target.
@@ -186,7 +186,10 @@ impl Report {
         let text = format!("two threads relative to one: {gain:.2} times (at least {MIN_SPEEDUP:.1})");
         target(text, gain >= MIN_SPEEDUP);
         let kept = one_thread.and_then(|one_thread| one_thread.kept_bytes_per_state).unwrap_or(f64::INFINITY);
-        target(format!("memory kept per state: {kept:.1} bytes (at most {MAX_BYTES})"), kept <= MAX_BYTES);
+        target(
+            format!("memory kept per state: {kept:.1} bytes (at most {MAX_BYTES_PER_STATE})"),
+            kept <= MAX_BYTES_PER_STATE,
+        );
         targets
     }
 }
@@ -267,18 +270,18 @@ fn search_once(search: BenchSearch, threads: usize) -> anyhow::Result<Measuremen
         },
         ..default
     };
-    let before = memory::peak().ok();
+    let before = memory::peak_bytes().ok();
     let findings = check::run(&spec, &mut |_, _| true)?.findings;
     anyhow::ensure!(
         findings.is_complete() && !findings.has_violation(),
         "The search stopped early, so its figures are invalid."
     );
-    let rise = before.zip(memory::peak().ok()).map(|(before, after)| after.saturating_sub(before));
+    let growth = before.zip(memory::peak_bytes().ok()).map(|(before, after)| after.saturating_sub(before));
     let pass = findings.states;
     Ok(Measurement {
         states: pass.states,
         seconds: pass.seconds,
-        bytes_per_state: rise.map(|rise| rise as f64 / pass.states.max(1) as f64),
+        bytes_per_state: growth.map(|growth| growth as f64 / pass.states.max(1) as f64),
         kept_bytes_per_state: pass.bytes_per_state,
     })
 }

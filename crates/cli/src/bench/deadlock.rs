@@ -5,7 +5,7 @@ mod load;
 mod measure;
 
 use super::{met_or_missed, progress_bar};
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::output;
 use crate::report::grouped;
@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::io::Write;
 
 /// Default numbers of waiters.
-const WAITERS: [u64; 3] = [1_000, 10_000, 100_000];
+const DEFAULT_WAITERS: [u64; 3] = [1_000, 10_000, 100_000];
 const MAX_WAITERS: u64 = 1_000_000;
 
 /// Targets for the time of an answer in the largest graphs, in microseconds: median and 99th
@@ -46,8 +46,8 @@ struct Row {
     answer_99_percent_us: f64,
 }
 
-pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
-    let waiters = if args.waiters.is_empty() { &WAITERS[..] } else { &args.waiters };
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
+    let waiters = if args.waiters.is_empty() { &DEFAULT_WAITERS[..] } else { &args.waiters };
     for count in waiters {
         let fits = (1..=MAX_WAITERS).contains(count);
         anyhow::ensure!(fits, "--waiters must be between 1 and {MAX_WAITERS}; got {count}.");
@@ -60,26 +60,26 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
         }
     }
     bar.finish_and_clear();
-    let mut found = Report { graphs, holds: false };
-    found.holds = found.targets().iter().all(|(_, is_met)| *is_met);
+    let mut report = Report { graphs, holds: false };
+    report.holds = report.targets().iter().all(|(_, is_met)| *is_met);
     if args.json {
-        report::json(&found)?;
+        report::print_json(&report)?;
     } else {
-        print(&found, args.runs)?;
+        print(&report, args.runs)?;
     }
-    Ok(Verdict::from_holds(found.holds))
+    Ok(CommandOutcome::from_holds(report.holds))
 }
 
 /// Measures both graphs alternately with the same waits. The best run of each counts.
 fn compare(shape: Shape, waiters: u64, runs: u64, bar: &ProgressBar) -> anyhow::Result<Row> {
     let waits = load::waits(shape, waiters as u32);
-    let [mut ours, mut theirs, mut median, mut p99] = [f64::INFINITY; 4];
+    let [mut our_seconds, mut petgraph_seconds, mut median, mut p99] = [f64::INFINITY; 4];
     let mut refused = 0;
     for _ in 0..runs {
         bar.set_message(format!("{}, {} waiters", shape.name(), grouped(waiters)));
         let insertions = measure::insertions(&waits);
-        ours = ours.min(insertions.seconds);
-        theirs = theirs.min(measure::petgraph_seconds(&waits, &insertions.refused)?);
+        our_seconds = our_seconds.min(insertions.seconds);
+        petgraph_seconds = petgraph_seconds.min(measure::petgraph_seconds(&waits, &insertions.refused)?);
         let answers = measure::answer_seconds(&waits, &insertions.refused)?;
         median = median.min(quantile(&answers, 0.5));
         p99 = p99.min(quantile(&answers, 0.99));
@@ -91,9 +91,9 @@ fn compare(shape: Shape, waiters: u64, runs: u64, bar: &ProgressBar) -> anyhow::
         waiters,
         asked: waits.len(),
         refused,
-        insertions_per_second: waits.len() as f64 / ours.max(1e-9),
-        petgraph_insertions_per_second: waits.len() as f64 / theirs.max(1e-9),
-        times_petgraph: theirs / ours.max(1e-9),
+        insertions_per_second: waits.len() as f64 / our_seconds.max(1e-9),
+        petgraph_insertions_per_second: waits.len() as f64 / petgraph_seconds.max(1e-9),
+        times_petgraph: petgraph_seconds / our_seconds.max(1e-9),
         answer_median_us: median * 1e6,
         answer_99_percent_us: p99 * 1e6,
     })
@@ -108,11 +108,11 @@ fn quantile(sorted: &[f64], fraction: f64) -> f64 {
 impl Report {
     /// Returns the targets, which apply to the largest graphs, and whether each is met.
     fn targets(&self) -> Vec<(String, bool)> {
-        let most = self.graphs.iter().map(|row| row.waiters).max().unwrap_or(0);
-        let largest = || self.graphs.iter().filter(|row| row.waiters == most);
+        let max_waiters = self.graphs.iter().map(|row| row.waiters).max().unwrap_or(0);
+        let largest = || self.graphs.iter().filter(|row| row.waiters == max_waiters);
         let slowest = |time: fn(&Row) -> f64| largest().map(time).fold(0.0, f64::max);
         let (median, p99) = (slowest(|row| row.answer_median_us), slowest(|row| row.answer_99_percent_us));
-        let waiters = grouped(most);
+        let waiters = grouped(max_waiters);
         let target = |figure: &str, time: f64, max: f64| {
             (format!("time of an answer with {waiters} waiters, {figure}: {time:.1} µs (at most {max})"), time <= max)
         };

@@ -14,17 +14,17 @@ mod sim;
 pub(crate) use net::Contender;
 
 use crate::args::{BenchArgs, BenchSubject};
-use crate::{Verdict, paint, progress};
+use crate::{CommandOutcome, paint, progress};
 use indicatif::ProgressBar;
 
-pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     anyhow::ensure!(args.runs > 0, "--runs must be at least 1; got 0.");
-    let is = |subject: BenchSubject| args.subject == subject;
-    let folder_applies = args.folder.is_none() || is(BenchSubject::Replica) || args.partner.is_some();
+    let measures = |subject: BenchSubject| args.subject == subject;
+    let folder_applies = args.folder.is_none() || measures(BenchSubject::Replica) || args.partner.is_some();
     anyhow::ensure!(folder_applies, "--folder applies only to 'bench replica'; no other benchmark writes to a disk.");
-    let events_apply = args.events.is_none() || is(BenchSubject::Sim);
+    let events_apply = args.events.is_none() || measures(BenchSubject::Sim);
     anyhow::ensure!(events_apply, "--events applies only to 'bench sim'; use --runs for the other benchmarks.");
-    let waiters_apply = args.waiters.is_empty() || is(BenchSubject::Deadlock);
+    let waiters_apply = args.waiters.is_empty() || measures(BenchSubject::Deadlock);
     anyhow::ensure!(waiters_apply, "--waiters applies only to 'bench deadlock'.");
     match args.subject {
         BenchSubject::Sim => sim::run(args),

@@ -1,7 +1,7 @@
 //! `quorate bench replica`: measures three replicas in this process beside the raw disk.
 
 use super::{met_or_missed, progress_bar};
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::{display_path, output};
 use crate::{paint, report};
@@ -21,10 +21,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 const REPLICAS: usize = 3;
+/// Numbers of proposals in flight to measure with.
 const IN_FLIGHT: [usize; 3] = [1, 16, 256];
 /// Target: minimum rate of the replicas relative to the raw disk, with the most proposals in
 /// flight.
-const MIN_SHARE: f64 = 1.0 / 3.0;
+const MIN_RATE_RATIO: f64 = 1.0 / 3.0;
+/// Number of batches of the first proposals.
+const BATCHES: usize = 2;
 /// Duration of one measurement.
 const SECONDS: f64 = 1.0;
 /// Approximate size of one command in the log.
@@ -51,36 +54,36 @@ struct Row {
     share: f64,
 }
 
-pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     let folder = Folder::new(args.folder.as_deref())?;
     let bar = progress_bar(args.runs.saturating_mul(3 * IN_FLIGHT.len() as u64));
     let mut rows = Vec::new();
     for in_flight in IN_FLIGHT {
         let mut row = Row { in_flight, ..Row::default() };
         for run in 0..args.runs {
-            let measure = |best: &mut f64, what: &str, rate: &dyn Fn() -> anyhow::Result<f64>| {
-                bar.set_message(format!("{in_flight} in flight, {what}"));
+            let measure = |best: &mut f64, contender: &str, rate: &dyn Fn() -> anyhow::Result<f64>| {
+                bar.set_message(format!("{in_flight} in flight, {contender}"));
                 *best = best.max(rate()?);
                 bar.inc(1);
                 anyhow::Ok(())
             };
-            let path = |what: &str| folder.0.join(format!("{what}-{in_flight}-{run}"));
-            measure(&mut row.raw_per_second, "raw", &|| raw(&path("raw"), in_flight))?;
-            measure(&mut row.disk_per_second, "with disks", &|| replicas(Some(&path("disk")), in_flight))?;
-            measure(&mut row.memory_per_second, "without disks", &|| replicas(None, in_flight))?;
+            let path = |name: &str| folder.0.join(format!("{name}-{in_flight}-{run}"));
+            measure(&mut row.raw_per_second, "raw", &|| raw_disk_rate(&path("raw"), in_flight))?;
+            measure(&mut row.disk_per_second, "with disks", &|| replica_rate(Some(&path("disk")), in_flight))?;
+            measure(&mut row.memory_per_second, "without disks", &|| replica_rate(None, in_flight))?;
         }
         row.share = row.disk_per_second / row.raw_per_second;
         rows.push(row);
     }
     bar.finish_and_clear();
-    let holds = rows.last().is_some_and(|row| row.share >= MIN_SHARE);
-    let found = Report { replicas: REPLICAS, folder: display_path(&folder.0).to_string(), rows, holds };
+    let holds = rows.last().is_some_and(|row| row.share >= MIN_RATE_RATIO);
+    let report = Report { replicas: REPLICAS, folder: display_path(&folder.0).to_string(), rows, holds };
     if args.json {
-        report::json(&found)?;
+        report::print_json(&report)?;
     } else {
-        print(&found, args.runs)?;
+        print(&report, args.runs)?;
     }
-    Ok(Verdict::from_holds(holds))
+    Ok(CommandOutcome::from_holds(holds))
 }
 
 /// A temporary folder, removed on drop.
@@ -105,25 +108,25 @@ impl Drop for Folder {
 }
 
 /// Returns the records per second appended to a file, with `per_sync` records in each sync.
-fn raw(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
+fn raw_disk_rate(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
     let failed = |error| anyhow::anyhow!("Cannot write {}: {error}.", display_path(path));
     let mut file = File::create(path).map_err(failed)?;
     let batch = vec![0x5A; per_sync * RECORD_BYTES];
-    let begin = Instant::now();
+    let started = Instant::now();
     let mut records = 0;
-    while begin.elapsed().as_secs_f64() < SECONDS {
+    while started.elapsed().as_secs_f64() < SECONDS {
         file.write_all(&batch).map_err(failed)?;
         file.sync_data().map_err(failed)?;
         records += per_sync;
     }
-    Ok(records as f64 / begin.elapsed().as_secs_f64())
+    Ok(records as f64 / started.elapsed().as_secs_f64())
 }
 
 type Node = Replica<Registers>;
 
 /// Returns the proposals per second that three replicas answer, with `in_flight` proposals in
 /// flight.
-fn replicas(folder: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> {
+fn replica_rate(folder: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> {
     let answered = Arc::new(AtomicU64::new(0));
     let mut nodes = start_group(folder, in_flight, &answered)?;
     if let Some(first) = nodes.first() {
@@ -134,9 +137,9 @@ fn replicas(folder: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> {
         anyhow::ensure!(Instant::now() < deadline, "The replicas did not answer within 30 s.");
         std::thread::yield_now();
     }
-    let (begin, before) = (Instant::now(), answered.load(Ordering::Relaxed));
+    let (started, before) = (Instant::now(), answered.load(Ordering::Relaxed));
     std::thread::sleep(std::time::Duration::from_secs_f64(SECONDS));
-    let rate = (answered.load(Ordering::Relaxed) - before) as f64 / begin.elapsed().as_secs_f64();
+    let rate = (answered.load(Ordering::Relaxed) - before) as f64 / started.elapsed().as_secs_f64();
     nodes.drain(..).for_each(|node| {
         node.stop();
     });
@@ -159,7 +162,7 @@ fn start_group(
             Some(folder) => open(folder, me, &address)?,
         };
         let setup = Start { me, durable, incarnation: Incarnation::FIRST, disk, peers: addresses.clone() };
-        let load = LoadGenerator { address: address.clone(), answered: Arc::clone(answered), in_flight, next: 0 };
+        let load = LoadGenerator { address: address.clone(), answered: Arc::clone(answered), in_flight, last: 0 };
         let settings = settings.clone();
         nodes.push(start(setup, (address, inbox), move || Replica::new(me, settings), load.into_handler())?);
     }
@@ -182,20 +185,20 @@ struct LoadGenerator {
     address: Address<Node>,
     answered: Arc<AtomicU64>,
     in_flight: usize,
-    next: u64,
+    /// Number of the last proposal.
+    last: u64,
 }
 
 impl LoadGenerator {
-    /// Returns the event handler. For the answers of one call it proposes as many new commands, in
-    /// one batch.
+    /// Returns the event handler. In one batch it proposes as many new commands as the events of
+    /// one call answer or refuse.
     fn into_handler(mut self) -> impl FnMut(Vec<Event<Registers>>) + Send + 'static {
         move |events| {
-            let mut done = 0;
-            let mut again = 0;
+            let (mut answered, mut refused) = (0, 0);
             for event in events {
                 match event {
-                    Event::Answered { .. } => done += 1,
-                    Event::Refused { .. } | Event::Unknown { .. } => again += 1,
+                    Event::Answered { .. } => answered += 1,
+                    Event::Refused { .. } | Event::Unknown { .. } => refused += 1,
                     Event::Leads { .. } => self.start(),
                     Event::Changed { .. }
                     | Event::Follows { .. }
@@ -204,8 +207,8 @@ impl LoadGenerator {
                     | Event::Halted { .. } => {}
                 }
             }
-            self.answered.fetch_add(done as u64, Ordering::Relaxed);
-            self.propose(done + again);
+            self.answered.fetch_add(answered as u64, Ordering::Relaxed);
+            self.propose(answered + refused);
         }
     }
 
@@ -223,22 +226,20 @@ impl LoadGenerator {
             return;
         }
         let proposals = (0..count).map(|_| {
-            self.next += 1;
-            let command = Change::Write { key: self.next % 1_000, value: self.next };
-            Proposal { ticket: Ticket(self.next), command }
+            self.last += 1;
+            let command = Change::Write { key: self.last % 1_000, value: self.last };
+            Proposal { ticket: Ticket(self.last), command }
         });
         self.address.command(vec![Command::Propose(proposals.collect())]);
     }
 }
 
-const BATCHES: usize = 2;
-
-fn print(found: &Report, runs: u64) -> anyhow::Result<()> {
+fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(
         out,
         "Proposals answered by {REPLICAS} replicas in one process, each with its own log in {}",
-        found.folder
+        report.folder
     )?;
     let runs = report::count(runs, "run");
     writeln!(out, "(best of {runs} each; raw disk: the same number of records appended to one file per sync)\n")?;
@@ -247,11 +248,11 @@ fn print(found: &Report, runs: u64) -> anyhow::Result<()> {
         "in flight", "raw disk", "replicas", "ratio", "at least", "without disk"
     );
     writeln!(out, "{}", paint::bold(&heading))?;
-    for row in &found.rows {
+    for row in &report.rows {
         let Row { in_flight, raw_per_second, disk_per_second, memory_per_second, share } = row;
         let is_last = *in_flight == IN_FLIGHT[IN_FLIGHT.len() - 1];
         let (min, verdict) =
-            if is_last { (format!("{MIN_SHARE:.2}"), met_or_missed(found.holds)) } else { Default::default() };
+            if is_last { (format!("{MIN_RATE_RATIO:.2}"), met_or_missed(report.holds)) } else { Default::default() };
         writeln!(
             out,
             "{in_flight:>10}{raw_per_second:>13.0}/s{disk_per_second:>13.0}/s{share:>9.2}{min:>10}{memory_per_second:>13.0}/s  {verdict}"

@@ -9,6 +9,7 @@ use serde::Serialize;
 /// A node that sends one token at the start and forwards every token it receives.
 pub(crate) struct Ring {
     next: NodeId,
+    /// Number of tokens that the node has passed on.
     passed: u32,
 }
 
@@ -52,17 +53,17 @@ impl Protocol for Ring {
 /// Returns a simulation of such nodes with one token in flight per node. It counts messages and
 /// writes no journal.
 pub(crate) fn world(nodes: usize, latency: Latency) -> World<Ring, Messages> {
-    let never = Chance::default();
+    let no_chance = Chance::default();
     let setup = Setup {
         nodes,
         seed: 1,
-        wire: Wire { latency, loss: never, duplicate: never, fifo: false },
+        wire: Wire { latency, loss: no_chance, duplicate: no_chance, fifo: false },
         processing: Latency::Fixed(quorate_core::Duration::ZERO),
         sync: Latency::Fixed(quorate_core::Duration::ZERO),
     };
     let group = Group::of_size(nodes);
-    let make = move |me| Ring { next: group.successor(me).unwrap_or(me), passed: 0 };
-    let mut world = World::new(&setup, make, Messages::new(nodes));
+    let make_node = move |me| Ring { next: group.successor(me).unwrap_or(me), passed: 0 };
+    let mut world = World::new(&setup, make_node, Messages::new(nodes));
     world.start();
     world
 }

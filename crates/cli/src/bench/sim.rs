@@ -2,7 +2,7 @@
 
 use super::bare::BareLoop;
 use super::{met_or_missed, progress_bar, ring};
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::output;
 use crate::{memory, paint, report};
@@ -15,17 +15,18 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Instant;
 
+/// Numbers of nodes of the two rings.
 const SMALL: usize = 1_000;
 const LARGE: usize = 1_000_000;
 /// Default number of events of each loop.
-const EVENTS: u64 = 20_000_000;
+const DEFAULT_EVENTS: u64 = 20_000_000;
 
 /// Targets: rate relative to the bare loop in the small and the large ring, cost of an event in the
 /// large ring relative to the small one, and bytes per node.
 const MIN_SHARE_SMALL: f64 = 0.4;
 const MIN_SHARE_LARGE: f64 = 1.0;
 const MAX_GROWTH: f64 = 6.0;
-const MAX_BYTES: f64 = 400.0;
+const MAX_BYTES_PER_NODE: f64 = 400.0;
 
 #[derive(Serialize)]
 struct Report {
@@ -47,12 +48,12 @@ struct Comparison {
     share: f64,
 }
 
-pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     if let Some(nodes) = args.memory_of {
         writeln!(output(), "{}", bytes_per_node(nodes)?)?;
-        return Ok(Verdict::Holds);
+        return Ok(CommandOutcome::Holds);
     }
-    let (events, runs) = (args.events.unwrap_or(EVENTS), args.runs);
+    let (events, runs) = (args.events.unwrap_or(DEFAULT_EVENTS), args.runs);
     anyhow::ensure!(events >= 1_000, "--events must be at least 1000; got {events}.");
     let bar = progress_bar(runs.saturating_mul(4).saturating_add(1));
     let small = compare(SMALL, events, runs, &bar);
@@ -64,14 +65,14 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     let holds = small.share >= MIN_SHARE_SMALL
         && large.share >= MIN_SHARE_LARGE
         && cost_growth <= MAX_GROWTH
-        && bytes_per_node.as_ref().is_ok_and(|bytes| *bytes <= MAX_BYTES);
-    let found = Report { events, small, large, cost_growth, bytes_per_node: bytes_per_node.ok(), holds };
+        && bytes_per_node.as_ref().is_ok_and(|bytes| *bytes <= MAX_BYTES_PER_NODE);
+    let report = Report { events, small, large, cost_growth, bytes_per_node: bytes_per_node.ok(), holds };
     if args.json {
-        report::json(&found)?;
+        report::print_json(&report)?;
     } else {
-        print(&found, runs)?;
+        print(&report, runs)?;
     }
-    Ok(Verdict::from_holds(holds))
+    Ok(CommandOutcome::from_holds(holds))
 }
 
 fn latency() -> Latency {
@@ -82,15 +83,15 @@ fn latency() -> Latency {
 fn compare(nodes: usize, events: u64, runs: u64, bar: &ProgressBar) -> Comparison {
     let mut bare = BareLoop::new(nodes, latency());
     let mut world = ring::world(nodes, latency());
-    let mut best = [f64::INFINITY; 2];
+    let (mut bare_seconds, mut sim_seconds) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..runs {
         bar.set_message(format!("{nodes} nodes"));
-        best[0] = best[0].min(seconds(events, || bare.advance()));
+        bare_seconds = bare_seconds.min(seconds(events, || bare.advance()));
         bar.inc(1);
-        best[1] = best[1].min(seconds(events, || world.advance()));
+        sim_seconds = sim_seconds.min(seconds(events, || world.advance()));
         bar.inc(1);
     }
-    let [bare_rate, sim_rate] = best.map(|seconds| events as f64 / seconds);
+    let [bare_rate, sim_rate] = [bare_seconds, sim_seconds].map(|seconds| events as f64 / seconds);
     Comparison {
         nodes,
         bare_events_per_second: bare_rate,
@@ -99,14 +100,15 @@ fn compare(nodes: usize, events: u64, runs: u64, bar: &ProgressBar) -> Compariso
     }
 }
 
+/// Returns the time in which a loop handles this number of events.
 fn seconds(events: u64, mut advance: impl FnMut() -> bool) -> f64 {
-    let begin = Instant::now();
+    let started = Instant::now();
     for _ in 0..events {
         if !advance() {
             break;
         }
     }
-    begin.elapsed().as_secs_f64()
+    started.elapsed().as_secs_f64()
 }
 
 /// Measures the memory of a simulation in a separate process, which holds nothing else.
@@ -119,12 +121,12 @@ fn memory_of_child(nodes: usize) -> anyhow::Result<f64> {
 
 /// Returns the growth of this process's peak memory per node while it simulates a ring.
 fn bytes_per_node(nodes: usize) -> anyhow::Result<f64> {
-    let before = memory::peak()?;
+    let before = memory::peak_bytes()?;
     let mut world = ring::world(nodes, latency());
     for _ in 0..3 * nodes {
         world.advance();
     }
-    let after = memory::peak()?;
+    let after = memory::peak_bytes()?;
     Ok((after - before) as f64 / nodes as f64)
 }
 
@@ -156,8 +158,8 @@ fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
         Some(bytes) => {
             writeln!(
                 out,
-                "memory: {bytes:.0} bytes per node (at most {MAX_BYTES})  {}",
-                met_or_missed(bytes <= MAX_BYTES)
+                "memory: {bytes:.0} bytes per node (at most {MAX_BYTES_PER_NODE})  {}",
+                met_or_missed(bytes <= MAX_BYTES_PER_NODE)
             )?;
         }
         None => writeln!(out, "memory: not measured on this system")?,

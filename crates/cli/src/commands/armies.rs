@@ -7,7 +7,7 @@ use super::explain::{self, Example};
 use crate::args::{ArmiesCheckArgs, ArmiesSimArgs, ExplainArgs};
 use crate::output::output;
 use crate::report::{count, grouped};
-use crate::{Verdict, paint, report};
+use crate::{CommandOutcome, paint, report};
 use json::{CheckReport, RunReport};
 use quorate_core::{Duration, NodeId, Span, Time};
 use quorate_demos::armies;
@@ -25,15 +25,15 @@ use quorate_journal::settings::Length;
 use std::fmt;
 use std::io::Write;
 
-pub(crate) fn check(args: &ArmiesCheckArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn check(args: &ArmiesCheckArgs) -> anyhow::Result<CommandOutcome> {
     let (war, within) = (args.war(), args.within());
     let outcome = armies::check(&war, within)?;
     if args.war.json {
-        report::json(&CheckReport::new(&war, within, &outcome))?;
+        report::print_json(&CheckReport::new(&war, within, &outcome))?;
     } else {
         print(&war, within, &outcome)?;
     }
-    Ok(Verdict::from_holds(outcome.holds()))
+    Ok(CommandOutcome::from_holds(outcome.holds()))
 }
 
 fn print(war: &War, within: Option<Duration>, outcome: &Outcome) -> anyhow::Result<()> {
@@ -53,10 +53,10 @@ fn print(war: &War, within: Option<Duration>, outcome: &Outcome) -> anyhow::Resu
         let Some(Violation { timeline, .. }) = violation else { continue };
         writeln!(out, "\n{}\n", paint::bold(&format!("A shortest run that violates '{name}':")))?;
         write!(out, "{}", Columns(timeline))?;
-        writeln!(out, "\n  {}", paint::bad(&ending(timeline, within)))?;
+        writeln!(out, "\n  {}", paint::bad(&describe_attacks(timeline, within)))?;
     }
-    let word = if outcome.complete { "complete: every state was explored" } else { "not finished" };
-    writeln!(out, "\n{word}, {} in total", grouped(outcome.states))?;
+    let completeness = if outcome.complete { "complete: every state was explored" } else { "not finished" };
+    writeln!(out, "\n{completeness}, {} in total", grouped(outcome.states))?;
     if within.is_none() {
         let hint =
             format!("To check a bound on the time between the attacks: quorate check {} --within 1s", PROFILE.name);
@@ -76,6 +76,7 @@ fn heading(war: &War) -> String {
     format!("{} · strengths {first} and {second} · {delay}, {links}", paint::bold(PROFILE.name))
 }
 
+/// Describes what a property requires.
 fn meaning(name: &str, within: Option<Duration>) -> String {
     match (name, within) {
         ("who", _) => "armies that know a leader know the same one".into(),
@@ -87,20 +88,20 @@ fn meaning(name: &str, within: Option<Duration>) -> String {
 }
 
 /// Describes the time between the attacks.
-fn ending(timeline: &Timeline, within: Option<Duration>) -> String {
+fn describe_attacks(timeline: &Timeline, within: Option<Duration>) -> String {
     let (Some(gap), [Some(one), Some(other)]) = (timeline.gap(), timeline.attacks()) else {
         return "Not both armies attack.".into();
     };
     let excess =
         within.and_then(|within| Some((within, Duration::from_nanos(gap.nanos().checked_sub(within.nanos())?))));
     let excess = excess.filter(|(_, excess)| *excess > Duration::ZERO);
-    let beyond = excess.map_or(String::new(), |(within, excess)| {
+    let remark = excess.map_or(String::new(), |(within, excess)| {
         format!(", which is {} more than {}", Length(excess), Length(within))
     });
     let ([first, second], [sooner, later]) =
         if one <= other { (ARMIES, [one, other]) } else { ([ARMIES[1], ARMIES[0]], [other, one]) };
     format!(
-        "Army {first} attacks at {}, army {second} at {}: {} later{beyond}.",
+        "Army {first} attacks at {}, army {second} at {}: {} later{remark}.",
         instant(sooner),
         instant(later),
         Length(gap)
@@ -112,30 +113,30 @@ fn instant(time: Time) -> Length {
     Length(time.since(Time::ZERO))
 }
 
-pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn sim(args: &ArmiesSimArgs) -> anyhow::Result<CommandOutcome> {
     let war = args.war.war();
     let timeline = armies::simulate(&war, args.seed)?;
-    let is_correct = judge(&war, &timeline);
+    let is_correct = is_as_guaranteed(&war, &timeline);
     if args.war.json {
-        report::json(&RunReport::new(&war, args.seed, &timeline))?;
-        return Ok(Verdict::from_holds(is_correct));
+        report::print_json(&RunReport::new(&war, args.seed, &timeline))?;
+        return Ok(CommandOutcome::from_holds(is_correct));
     }
     let mut out = output();
     writeln!(out, "{} · seed {}\n", heading(&war), args.seed)?;
     write!(out, "{}", Columns(&timeline))?;
-    let ending = ending(&timeline, war.guarantee());
-    writeln!(out, "\n  {}", if is_correct { paint::good(&ending) } else { paint::bad(&ending) })?;
-    let promise = match war.guarantee() {
-        Some(most) => format!(
+    let attacks = describe_attacks(&timeline, war.guarantee());
+    writeln!(out, "\n  {}", if is_correct { paint::good(&attacks) } else { paint::bad(&attacks) })?;
+    let hint = match war.guarantee() {
+        Some(guarantee) => format!(
             "In no run are the attacks further apart than {}: quorate check {} --delay {}",
-            Length(most),
+            Length(guarantee),
             PROFILE.name,
             delay(&war)
         ),
         None => format!("The time between the attacks has no bound: quorate check {} --within 1h", PROFILE.name),
     };
-    writeln!(out, "{}", paint::dim(&promise))?;
-    Ok(Verdict::from_holds(is_correct))
+    writeln!(out, "{}", paint::dim(&hint))?;
+    Ok(CommandOutcome::from_holds(is_correct))
 }
 
 fn delay(war: &War) -> DurationRange {
@@ -143,14 +144,14 @@ fn delay(war: &War) -> DurationRange {
 }
 
 /// Whether both armies attacked under the same leader, within the guaranteed time of each other.
-fn judge(war: &War, timeline: &Timeline) -> bool {
+fn is_as_guaranteed(war: &War, timeline: &Timeline) -> bool {
     let [one, other] = timeline.leaders();
-    let close = |gap: Duration| war.guarantee().is_none_or(|most| gap <= most);
-    one.is_some() && one == other && timeline.gap().is_some_and(close)
+    let is_close = |gap: Duration| war.guarantee().is_none_or(|guarantee| gap <= guarantee);
+    one.is_some() && one == other && timeline.gap().is_some_and(is_close)
 }
 
 /// `quorate explain armies`.
-pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<CommandOutcome> {
     anyhow::ensure!(
         !args.picture.is_wanted(),
         "There is no picture of '{}'; 'quorate sim {}' prints a run.",
@@ -182,13 +183,13 @@ impl fmt::Display for Columns<'_> {
         let entries: Vec<&Entry> = self.0.entries.iter().filter(is_shown).collect();
         let title = |army: NodeId| format!("army {army}");
         let width = |army: NodeId| {
-            let own = entries.iter().filter(|entry| entry.army == army);
-            own.map(|entry| entry.to_string().chars().count()).max().unwrap_or(0).max(title(army).len()) + 3
+            let entries_of_army = entries.iter().filter(|entry| entry.army == army);
+            entries_of_army.map(|entry| entry.to_string().chars().count()).max().unwrap_or(0).max(title(army).len()) + 3
         };
-        let widest = entries.iter().map(|entry| instant(entry.time).to_string().len()).max().unwrap_or(0).max(4);
+        let time_width = entries.iter().map(|entry| instant(entry.time).to_string().len()).max().unwrap_or(0).max(4);
         let row = |time: String, cell: &dyn Fn(NodeId) -> String| {
             let cells: String = ARMIES.iter().map(|army| format!("{:<1$}", cell(*army), width(*army))).collect();
-            format!("  {time:>widest$}   {}", cells.trim_end())
+            format!("  {time:>time_width$}   {}", cells.trim_end())
         };
         writeln!(f, "{}", row("time".into(), &title))?;
         for entry in &entries {

@@ -6,7 +6,7 @@ mod table;
 use crate::args::BankArgs;
 use crate::output::display_path;
 use crate::picture::{self, CommandIo, Picture, PictureObserver};
-use crate::{Verdict, interrupt, progress};
+use crate::{CommandOutcome, interrupt, progress};
 use anyhow::{bail, ensure};
 use quorate_demos::bank;
 use quorate_demos::bank::NO_LOCK;
@@ -22,7 +22,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Name of the case without a lock on the command line.
-const NONE: &str = "none";
+const NO_LOCK_NAME: &str = "none";
 
 /// One lock with its outcome.
 struct Row {
@@ -62,8 +62,8 @@ impl BankReport<'_> {
     /// Returns the rows with a wrong balance and their first such seed. Without a lock a wrong
     /// balance is expected, so that row counts only if the command names it.
     fn failures(&self) -> impl Iterator<Item = (&Row, u64)> {
-        let counts = |row: &&Row| row.lock != NONE || self.args.lock.is_some();
-        self.rows.iter().filter(counts).filter_map(|row| Some((row, row.first_wrong_seed()?)))
+        let is_failure = |row: &&Row| row.lock != NO_LOCK_NAME || self.args.lock.is_some();
+        self.rows.iter().filter(is_failure).filter_map(|row| Some((row, row.first_wrong_seed()?)))
     }
 
     /// Returns the command that repeats the run of this lock and seed.
@@ -87,19 +87,19 @@ impl BankReport<'_> {
         })
     }
 
-    fn verdict(&self) -> Verdict {
+    fn outcome(&self) -> CommandOutcome {
         match self.failures().next() {
-            Some(_) => Verdict::Fails,
-            None if self.is_complete() => Verdict::Holds,
-            None => Verdict::Unfinished,
+            Some(_) => CommandOutcome::Fails,
+            None if self.is_complete() => CommandOutcome::Holds,
+            None => CommandOutcome::Unfinished,
         }
     }
 }
 
-pub(crate) fn run(args: &BankArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &BankArgs) -> anyhow::Result<CommandOutcome> {
     let terms = Terms::new(args.tellers, args.deposit, args.balance)?;
     let locks = locks(args.lock.as_deref())?;
-    check(args)?;
+    validate(args)?;
     let is_recorded = args.trace.is_some() || args.picture.is_wanted();
     let mut pictures = Ok(Vec::new());
     let rows = match locks[..] {
@@ -120,13 +120,13 @@ pub(crate) fn run(args: &BankArgs) -> anyhow::Result<Verdict> {
     } else if !args.picture.takes_stdout() {
         table::print(&report)?;
     }
-    let verdict = report.verdict();
+    let outcome = report.outcome();
     pictures?;
-    Ok(verdict)
+    Ok(outcome)
 }
 
 /// Returns the locks to try, each with its name on the command line.
-fn locks(wanted: Option<&str>) -> anyhow::Result<Vec<(&'static str, &'static MutexEntry)>> {
+fn locks(given: Option<&str>) -> anyhow::Result<Vec<(&'static str, &'static MutexEntry)>> {
     let find = |name: &str| -> anyhow::Result<&'static MutexEntry> {
         let found = entry(name)?;
         match Mutex::entry(found) {
@@ -136,23 +136,23 @@ fn locks(wanted: Option<&str>) -> anyhow::Result<Vec<(&'static str, &'static Mut
             }
         }
     };
-    match wanted {
-        Some(NONE | NO_LOCK) => Ok(vec![(NONE, find(NO_LOCK)?)]),
+    match given {
+        Some(NO_LOCK_NAME | NO_LOCK) => Ok(vec![(NO_LOCK_NAME, find(NO_LOCK)?)]),
         Some(name) => {
             let entry = find(name)?;
             Ok(vec![(entry.facts.profile.name, entry)])
         }
         None => {
             let all = bank::locks().map(|entry| (entry.facts.profile.name, entry));
-            Ok(std::iter::once((NONE, find(NO_LOCK)?)).chain(all).collect())
+            Ok(std::iter::once((NO_LOCK_NAME, find(NO_LOCK)?)).chain(all).collect())
         }
     }
 }
 
 /// Rejects invalid options before anything runs.
-fn check(args: &BankArgs) -> anyhow::Result<()> {
+fn validate(args: &BankArgs) -> anyhow::Result<()> {
     ensure!(args.seeds > 0, "--seeds must be at least 1; got 0.");
-    args.picture.check(&CommandIo {
+    args.picture.validate(&CommandIo {
         stdout_option: args.json.then_some("json"),
         journal: args.trace.as_deref(),
         ..CommandIo::default()

@@ -3,7 +3,7 @@
 use crate::args::BerkeleyArgs;
 use crate::output::output;
 use crate::report::{self, count, grouped};
-use crate::{Verdict, paint};
+use crate::{CommandOutcome, paint};
 use quorate_core::{Duration, Group, Time};
 use quorate_demos::berkeley::{self, Milestone, Report, RoundReport, Scenario, What};
 use quorate_draw::plot::{Axis, Figure, Key, Plot, Point, Series};
@@ -23,21 +23,21 @@ struct JsonReport<'a> {
     report: &'a Report,
 }
 
-pub(crate) fn run(args: &BerkeleyArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &BerkeleyArgs) -> anyhow::Result<CommandOutcome> {
     let scenario = args.scenario();
     scenario.validate()?;
     let picture = args.picture()?;
     let report = berkeley::run(&scenario)?;
     if args.json {
         let uncertainty_ns = scenario.uncertainty();
-        report::json(&JsonReport { scenario: "berkeley", settings: &scenario, uncertainty_ns, report: &report })?;
+        report::print_json(&JsonReport { scenario: "berkeley", settings: &scenario, uncertainty_ns, report: &report })?;
     } else if picture.as_ref().is_none_or(|picture| !picture.is_on_stdout()) {
         print(&scenario, &report)?;
     }
-    if let Some(wanted) = &picture {
-        wanted.write(&figure(&scenario, &report), args.json)?;
+    if let Some(plan) = &picture {
+        plan.write(&figure(&scenario, &report), args.json)?;
     }
-    Ok(Verdict::Holds)
+    Ok(CommandOutcome::Holds)
 }
 
 fn print(scenario: &Scenario, report: &Report) -> io::Result<()> {
@@ -46,11 +46,11 @@ fn print(scenario: &Scenario, report: &Report) -> io::Result<()> {
     let head = format!("  {:<56}{:>12}{:>12}", "event", "time", "spread");
     writeln!(out, "{}", paint::bold(&head))?;
     for Milestone { at, spread, what } in &report.milestones {
-        writeln!(out, "  {:<56}{:>12}{:>12}", in_words(what), at.to_string(), spread.to_string())?;
+        writeln!(out, "  {:<56}{:>12}{:>12}", describe(what), at.to_string(), spread.to_string())?;
     }
     writeln!(out, "\n  {:<12}{}", "elections", elections(report))?;
-    let taken = count(report.rounds.len() as u64, "average");
-    writeln!(out, "  {:<12}{taken}; after a round, clocks differ by at most {}", "rounds", scenario.uncertainty())?;
+    let averages = count(report.rounds.len() as u64, "average");
+    writeln!(out, "  {:<12}{averages}; after a round, clocks differ by at most {}", "rounds", scenario.uncertainty())?;
     let messages = report.messages;
     let (rounds, elections) = (grouped(messages.rounds), grouped(messages.elections));
     writeln!(out, "  {:<12}{rounds} in rounds, {elections} in elections", "messages")?;
@@ -70,7 +70,7 @@ fn conditions(scenario: &Scenario) -> String {
     format!("{nodes} · seed {seed} · {latency} · skew up to {skew} · drift up to {drift} · a round every {every}")
 }
 
-fn in_words(what: &What) -> String {
+fn describe(what: &What) -> String {
     match what {
         What::Begins => "start".into(),
         What::Elected { leader, epoch, without: None } => format!("node {leader} is elected in epoch {epoch}"),
@@ -97,23 +97,24 @@ fn elections(report: &Report) -> String {
 /// Lists the nodes that the leader left out of the average, one line per series of rounds with the
 /// same nodes.
 fn left_out(rounds: &[RoundReport]) -> Vec<String> {
-    let same = |one: &RoundReport, other: &RoundReport| {
+    let is_same_series = |one: &RoundReport, other: &RoundReport| {
         (one.round.epoch, &one.far, &one.silent) == (other.round.epoch, &other.far, &other.silent)
     };
-    let stretches = rounds.chunk_by(same).filter(|stretch| stretch.first().is_some_and(|round| !is_full(round)));
-    stretches.filter_map(|stretch| Some(stretch_in_words(stretch.first()?, stretch.last()?))).collect()
+    let series =
+        rounds.chunk_by(is_same_series).filter(|rounds| rounds.first().is_some_and(|round| !includes_all(round)));
+    series.filter_map(|rounds| Some(describe_series(rounds.first()?, rounds.last()?))).collect()
 }
 
-fn is_full(round: &RoundReport) -> bool {
+fn includes_all(round: &RoundReport) -> bool {
     round.far.is_empty() && round.silent.is_empty()
 }
 
-fn stretch_in_words(first: &RoundReport, last: &RoundReport) -> String {
+fn describe_series(first: &RoundReport, last: &RoundReport) -> String {
     let (from, to) = (first.round.number, last.round.number);
     let rounds = if from == to { format!("round {from}") } else { format!("rounds {from} to {to}") };
     let reasons = [(&first.far, "too far off"), (&first.silent, "no answer")];
-    let said = reasons.into_iter().filter(|(nodes, _)| !nodes.is_empty()).map(|(nodes, why)| because(nodes, why));
-    format!("{} ({rounds} of node {})", said.collect::<Vec<_>>().join(", "), first.leader)
+    let explained = reasons.into_iter().filter(|(nodes, _)| !nodes.is_empty()).map(|(nodes, why)| because(nodes, why));
+    format!("{} ({rounds} of node {})", explained.collect::<Vec<_>>().join(", "), first.leader)
 }
 
 fn because(nodes: &Group, why: &str) -> String {
@@ -130,9 +131,9 @@ fn figure(scenario: &Scenario, report: &Report) -> Figure {
         .points(report.samples.iter().map(|sample| point(sample.at, sample.spread)))
         .joined()
         .formula("largest spread after a round", [(0.0, limit), (end, limit)]);
-    let marked = |name: &str, is_it: fn(&What) -> bool| {
-        let own = report.milestones.iter().filter(|milestone| is_it(&milestone.what));
-        Series::new(name).points(own.map(|milestone| point(milestone.at, milestone.spread).ring()))
+    let marked = |name: &str, is_marked: fn(&What) -> bool| {
+        let milestones = report.milestones.iter().filter(|milestone| is_marked(&milestone.what));
+        Series::new(name).points(milestones.map(|milestone| point(milestone.at, milestone.spread).ring()))
     };
     let marks = [
         marked("a leader is elected", |what| matches!(what, What::Elected { .. })),

@@ -1,6 +1,6 @@
 //! `quorate certs`: creates certificates for the nodes of a group.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::CertsArgs;
 use crate::output::{display_path, output};
 use crate::{paint, report};
@@ -23,18 +23,18 @@ struct Report<'a> {
     files: Vec<String>,
 }
 
-pub(crate) fn run(args: &CertsArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &CertsArgs) -> anyhow::Result<CommandOutcome> {
     if args.nodes.len() > MAX_CERTIFICATES {
         return Err(FolderError::TooManyNodes(args.nodes.len()).into());
     }
     let nodes: Vec<NodeId> = args.nodes.iter().collect();
     let made = Folder::new(&args.folder).make(&args.group, &nodes, args.days)?;
     if args.json {
-        report::json(&report_of(args, &nodes, &made))?;
+        report::print_json(&report_of(args, &nodes, &made))?;
     } else {
         print(args, &nodes, &made)?;
     }
-    Ok(Verdict::Holds)
+    Ok(CommandOutcome::Holds)
 }
 
 fn report_of<'a>(args: &'a CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> Report<'a> {
@@ -62,6 +62,7 @@ fn print(args: &CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> anyhow:
     }
     let (mut files, has_many) = (made.files.iter(), nodes.len() > 1);
     if made.authority == AuthorityFrom::New {
+        // The certificate and the key of the CA come first.
         for file in files.by_ref().take(2) {
             writeln!(out, "  {}", display_path(file))?;
         }
@@ -82,7 +83,7 @@ fn print(args: &CertsArgs, nodes: &[NodeId], made: &MadeCertificates) -> anyhow:
 /// Returns the command that starts the first of these nodes.
 fn start_command(args: &CertsArgs, nodes: &[NodeId]) -> String {
     let first = nodes.first().copied().unwrap_or(NodeId::from_index(0));
-    let shown = nodes.iter().skip(1).take(4).map(|node| format!("{node}=HOST:{}", port(*node)));
+    let shown = nodes.iter().skip(1).take(4).map(|node| format!("{node}=HOST:{}", example_port(*node)));
     let mut peers: Vec<_> = shown.collect();
     // The group may have other nodes, which this command does not know.
     if peers.len() + 1 < nodes.len() || peers.is_empty() {
@@ -90,19 +91,19 @@ fn start_command(args: &CertsArgs, nodes: &[NodeId]) -> String {
     }
     format!(
         "quorate node ricart-agrawala --id {first} --listen HOST:{} --peers {} --group {} --certs {}",
-        port(first),
+        example_port(first),
         peers.join(","),
         args.group,
-        quoted(&args.folder)
+        shell_quoted(&args.folder)
     )
 }
 
 /// Returns an example port that differs between nodes.
-fn port(node: NodeId) -> u32 {
+fn example_port(node: NodeId) -> u32 {
     7_000 + node.number() % 1_000
 }
 
-fn quoted(folder: &Path) -> String {
+fn shell_quoted(folder: &Path) -> String {
     let text = display_path(folder);
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-".contains(character);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }

@@ -4,13 +4,13 @@ mod json;
 mod text;
 
 use super::{armies, local};
-use crate::args::{CheckArgs, LocalCheck};
+use crate::args::{CheckArgs, CheckDemonstration};
 use crate::interrupt;
 use crate::memory::Memory;
 use crate::output::display_path;
 use crate::picture::{self, CommandIo, Picture, PictureObserver, ensure_writable};
 use crate::report::grouped;
-use crate::{Verdict, report};
+use crate::{CommandOutcome, report};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_check::{Findings, Pass, Phase, Progress, Search};
 use quorate_journal::record::Header;
@@ -24,51 +24,51 @@ use std::path::Path;
 use std::time::Instant;
 
 /// The journal of a counterexample that was written.
-struct Written<'a> {
+struct WrittenJournal<'a> {
     path: &'a Path,
     lines: u64,
 }
 
-pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Verdict> {
-    match &args.local {
-        Some(LocalCheck::Local(args)) => return local::check(args),
-        Some(LocalCheck::Armies(args)) => return armies::check(args),
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<CommandOutcome> {
+    match &args.demonstration {
+        Some(CheckDemonstration::Local(args)) => return local::check(args),
+        Some(CheckDemonstration::Armies(args)) => return armies::check(args),
         None => {}
     }
     let algorithm = args.algorithm()?;
     let entry = entry(&algorithm)?;
-    let checking = Checking { args, algorithm: &algorithm };
-    dispatch_to_family(entry, checking).unwrap_or_else(|| Err(check::uncheckable(entry).into()))
+    let task = CheckAlgorithm { args, algorithm: &algorithm };
+    dispatch_to_family(entry, task).unwrap_or_else(|| Err(check::uncheckable(entry).into()))
 }
 
 /// A check of an algorithm of any family.
-struct Checking<'a> {
+struct CheckAlgorithm<'a> {
     args: &'a CheckArgs,
     algorithm: &'a str,
 }
 
-impl Task for Checking<'_> {
+impl Task for CheckAlgorithm<'_> {
     /// `None` if the algorithms of the family cannot be checked.
-    type Output = Option<anyhow::Result<Verdict>>;
+    type Output = Option<anyhow::Result<CommandOutcome>>;
 
     fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> Self::Output {
         F::as_checked(self)
     }
 }
 
-impl CheckTask for Checking<'_> {
-    type Output = anyhow::Result<Verdict>;
+impl CheckTask for CheckAlgorithm<'_> {
+    type Output = anyhow::Result<CommandOutcome>;
 
-    fn perform<F: CheckedFamily>(self) -> anyhow::Result<Verdict> {
+    fn perform<F: CheckedFamily>(self) -> anyhow::Result<CommandOutcome> {
         check_one::<F>(self.args, self.algorithm)
     }
 }
 
-fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<Verdict> {
+fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Result<CommandOutcome> {
     let spec: CheckSpec<F> = args.spec(algorithm)?;
-    let (stdout_option, journal) = (args.json.then_some("json"), args.trace.as_deref());
-    args.picture.check(&CommandIo { stdout_option, journal, ..CommandIo::default() })?;
-    if let Some(path) = journal {
+    let (stdout_option, journal_path) = (args.json.then_some("json"), args.trace.as_deref());
+    args.picture.validate(&CommandIo { stdout_option, journal: journal_path, ..CommandIo::default() })?;
+    if let Some(path) = journal_path {
         ensure_writable("journal", path)?;
     }
     interrupt::install_handler();
@@ -78,29 +78,29 @@ fn check_one<F: CheckedFamily>(args: &CheckArgs, algorithm: &str) -> anyhow::Res
         !interrupt::was_requested()
     })?;
     progress_line.bar.finish_and_clear();
-    let written = args.trace.as_deref().map_or(Ok(None), |path| write(&run, path));
+    let journal = journal_path.map_or(Ok(None), |path| write_journal(&run, path));
     // Print the verdicts even if the journal could not be written.
-    let written_journal = written.as_ref().ok().and_then(Option::as_ref);
-    let pictures = pictures(&spec, &run, args)?;
+    let written_journal = journal.as_ref().ok().and_then(Option::as_ref);
+    let pictures = draw_pictures(&spec, &run, args)?;
     let drawn = pictures.as_deref().unwrap_or_default();
     if args.json {
-        report::json(&json::Report::new(&spec, &run, replay_hint(&spec, &run, written_journal), drawn))?;
+        report::print_json(&json::Report::new(&spec, &run, replay_hint(&spec, &run, written_journal), drawn))?;
     } else if args.picture.takes_stdout() {
         text::note_nothing_to_draw(&args.picture, &run, &mut io::stderr())?;
     } else {
         text::print(&spec, &run, args, written_journal, drawn)?;
     }
-    written?;
+    journal?;
     pictures?;
     Ok(match (run.findings.has_violation(), run.is_complete()) {
-        (true, _) => Verdict::Fails,
-        (false, true) => Verdict::Holds,
-        (false, false) => Verdict::Unfinished,
+        (true, _) => CommandOutcome::Fails,
+        (false, true) => CommandOutcome::Holds,
+        (false, false) => CommandOutcome::Unfinished,
     })
 }
 
 /// Draws the shortest counterexample, if there is one and the options ask for a picture.
-fn pictures<F: CheckedFamily>(
+fn draw_pictures<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     args: &CheckArgs,
@@ -115,7 +115,10 @@ fn pictures<F: CheckedFamily>(
 }
 
 /// Writes the journal of the shortest counterexample, if there is one.
-fn write<'a, F: CheckedFamily>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Result<Option<Written<'a>>> {
+fn write_journal<'a, F: CheckedFamily>(
+    run: &CheckRun<F>,
+    path: &'a Path,
+) -> anyhow::Result<Option<WrittenJournal<'a>>> {
     let Some((_, example)) = run.broken().first().copied() else { return Ok(None) };
     let failed = |error: io::Error| anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path));
     let file = File::create(path).map_err(failed)?;
@@ -123,7 +126,7 @@ fn write<'a, F: CheckedFamily>(run: &CheckRun<F>, path: &'a Path) -> anyhow::Res
         LabError::Write(error) => failed(error),
         error => error.into(),
     })?;
-    Ok(Some(Written { path, lines }))
+    Ok(Some(WrittenJournal { path, lines }))
 }
 
 /// Name of the journal in suggested commands if no name was given.
@@ -133,7 +136,7 @@ const DEFAULT_JOURNAL: &str = "broken.journal";
 fn replay_hint<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
-    written: Option<&Written<'_>>,
+    written: Option<&WrittenJournal<'_>>,
 ) -> Option<String> {
     run.findings.has_violation().then(|| match written {
         Some(written) => replay_command(&written.path.to_string_lossy()),
@@ -142,7 +145,7 @@ fn replay_hint<F: CheckedFamily>(
 }
 
 /// Returns the search whose figures represent the check: the search of states, unless all
-/// properties need the past.
+/// properties need history.
 fn main_pass(findings: &Findings) -> &Pass {
     match &findings.past {
         Some(past) if findings.states.generated == 0 => past,
@@ -150,7 +153,7 @@ fn main_pass(findings: &Findings) -> &Pass {
     }
 }
 
-fn rate(number: u64, seconds: f64) -> f64 {
+fn per_second(number: u64, seconds: f64) -> f64 {
     number as f64 / seconds.max(1e-9)
 }
 
@@ -158,9 +161,10 @@ fn rate(number: u64, seconds: f64) -> f64 {
 struct ProgressLine {
     bar: ProgressBar,
     /// Whether the search takes random walks, which do not count distinct states.
-    walks: bool,
+    takes_walks: bool,
     phase: Phase,
-    begin: Instant,
+    /// Start of the current phase.
+    started: Instant,
 }
 
 impl ProgressLine {
@@ -168,8 +172,8 @@ impl ProgressLine {
         let bar = ProgressBar::new_spinner();
         let style = ProgressStyle::with_template("  {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        let walks = matches!(search, Search::Walks(_));
-        Self { bar, walks, phase: Phase::States, begin: Instant::now() }
+        let takes_walks = matches!(search, Search::Walks(_));
+        Self { bar, takes_walks, phase: Phase::States, started: Instant::now() }
     }
 
     fn show(&mut self, phase: Phase, progress: Progress) {
@@ -177,12 +181,12 @@ impl ProgressLine {
             return;
         }
         if phase != self.phase {
-            (self.phase, self.begin) = (phase, Instant::now());
+            (self.phase, self.started) = (phase, Instant::now());
         }
         let Progress { states, generated, depth, queue, memory } = progress;
-        let seconds = self.begin.elapsed().as_secs_f64();
-        let millions = |number: u64| rate(number, seconds) / 1e6;
-        self.bar.set_message(if self.walks {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let millions = |number: u64| per_second(number, seconds) / 1e6;
+        self.bar.set_message(if self.takes_walks {
             let (steps, walks) = (grouped(generated), grouped(queue));
             format!("random walks: {steps} steps, {:.2} M/s, {walks} walks left", millions(generated))
         } else {

@@ -8,7 +8,7 @@ use crate::args::CompareArgs;
 use crate::output::{display_path, output};
 use crate::picture::FigurePlan;
 use crate::report::{self, count};
-use crate::{Verdict, interrupt, paint, progress};
+use crate::{CommandOutcome, interrupt, paint, progress};
 use indicatif::ProgressBar;
 use quorate_lab::compare::{CompareTask, Comparison, Host, Page, Parts, RealRun};
 use quorate_lab::{Algorithm, FamilyLab, FamilyTypes, Spec};
@@ -17,44 +17,45 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::time::Duration;
 
-pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
-    args.options.compare(Task { args })?
+pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<CommandOutcome> {
+    args.options.compare(MeasureAndPrint { args })?
 }
 
-struct Task<'a> {
+struct MeasureAndPrint<'a> {
     args: &'a CompareArgs,
 }
 
-impl CompareTask for Task<'_> {
-    type Output = anyhow::Result<Verdict>;
+impl CompareTask for MeasureAndPrint<'_> {
+    type Output = anyhow::Result<CommandOutcome>;
 
     fn perform<C: Comparison>(self, mut comparison: C) -> Self::Output {
         let is_json = self.args.json;
         let picture = self.args.picture()?;
         interrupt::install_handler();
-        let (steps, things) = comparison.work();
-        let mut host = Terminal { bar: progress::bar(steps, &format!("{{pos}}/{{len}} {things}, {{elapsed}}{{msg}}")) };
+        let (steps, step_name) = comparison.work();
+        let mut host =
+            Terminal { bar: progress::bar(steps, &format!("{{pos}}/{{len}} {step_name}, {{elapsed}}{{msg}}")) };
         host.bar.enable_steady_tick(Duration::from_millis(200));
-        let end = comparison.measure(&mut host);
+        let measured = comparison.measure(&mut host);
         host.bar.finish_and_clear();
         // If a run failed, print the figures of the runs before it.
-        if end.is_ok() || comparison.parts().done > 0 {
+        if measured.is_ok() || comparison.parts().done > 0 {
             if is_json {
-                report::json(&comparison.report())?;
+                report::print_json(&comparison.report())?;
             } else if picture.as_ref().is_some_and(FigurePlan::is_on_stdout) {
-                complaints(&comparison.page(), &mut io::stderr())?;
+                print_problems(&comparison.page(), &mut io::stderr())?;
             } else {
                 print(&comparison)?;
             }
         }
-        end?;
-        if let Some(wanted) = &picture {
-            draw(&comparison, wanted, is_json)?;
+        measured?;
+        if let Some(plan) = &picture {
+            draw(&comparison, plan, is_json)?;
         }
         Ok(match (comparison.is_correct(), comparison.is_complete()) {
-            (false, _) => Verdict::Fails,
-            (true, true) => Verdict::Holds,
-            (true, false) => Verdict::Unfinished,
+            (false, _) => CommandOutcome::Fails,
+            (true, true) => CommandOutcome::Holds,
+            (true, false) => CommandOutcome::Unfinished,
         })
     }
 }
@@ -113,7 +114,7 @@ fn print<C: Comparison>(comparison: &C) -> io::Result<()> {
             writeln!(out, "  {}", paint::dim(note))?;
         }
     }
-    complaints(&page, &mut out)?;
+    print_problems(&page, &mut out)?;
     let Parts { done, all, name } = comparison.parts();
     if done < all {
         writeln!(out, "\nNot finished: {done} of {} completed.", count(all as u64, name))?;
@@ -121,23 +122,23 @@ fn print<C: Comparison>(comparison: &C) -> io::Result<()> {
     Ok(())
 }
 
-fn complaints(page: &Page, out: &mut impl Write) -> io::Result<()> {
-    page.problems.iter().try_for_each(|complaint| writeln!(out, "\n{complaint}"))
+fn print_problems(page: &Page, out: &mut impl Write) -> io::Result<()> {
+    page.problems.iter().try_for_each(|problem| writeln!(out, "\n{problem}"))
 }
 
 /// Draws a complete comparison. An incomplete one is not drawn, because the picture would not show
 /// what is missing.
-fn draw(comparison: &impl Comparison, wanted: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
+fn draw(comparison: &impl Comparison, plan: &FigurePlan, is_quiet: bool) -> anyhow::Result<()> {
     let Parts { done, all, name: part } = comparison.parts();
     if done < all {
-        let kept =
-            wanted.path.as_ref().map(|path| format!("; {} is unchanged", display_path(path))).unwrap_or_default();
+        let unchanged =
+            plan.path.as_ref().map(|path| format!("; {} is unchanged", display_path(path))).unwrap_or_default();
         let all = count(all as u64, part);
-        writeln!(io::stderr(), "No picture was drawn: only {done} of {all} completed{kept}.")?;
+        writeln!(io::stderr(), "No picture was drawn: only {done} of {all} completed{unchanged}.")?;
         return Ok(());
     }
     match comparison.chart() {
-        Some(chart) => wanted.write(&figure::from_chart(chart), is_quiet),
+        Some(chart) => plan.write(&figure::from_chart(chart), is_quiet),
         None => Ok(()),
     }
 }

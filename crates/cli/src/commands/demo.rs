@@ -1,6 +1,6 @@
 //! `quorate` without a command, and `quorate demo`: an introduction with a run of three nodes.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::DemoArgs;
 use crate::output::output;
 use crate::paint;
@@ -22,7 +22,7 @@ const LINE_PAUSE: Duration = Duration::from_millis(70);
 /// both delays.
 const SEED: u64 = 1;
 
-pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<CommandOutcome> {
     let mut out = output();
     writeln!(
         out,
@@ -39,23 +39,23 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     let spec = Spec { seed, settings, ..Mutex::example(Algorithm::named("ricart-agrawala")?) };
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
     let is_paced = io::stdout().is_terminal() && !args.fast;
-    let mut failed = None;
+    let mut write_error = None;
     let steps = Trace::<Mutex>::new(spec.nodes, |line| {
         let written = writeln!(out, "{}", trace::render(line, paint::ink)).and_then(|()| out.flush());
-        failed = failed.take().or(written.err());
-        if is_paced && failed.is_none() {
+        write_error = write_error.take().or(written.err());
+        if is_paced && write_error.is_none() {
             std::thread::sleep(LINE_PAUSE);
         }
     });
     let (outcome, mut steps) = experiment::run_with(&spec, io::sink(), steps)?;
     steps.finish();
     drop(steps);
-    if let Some(error) = failed {
+    if let Some(error) = write_error {
         return Err(error.into());
     }
     writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::legend(Mutex::ROLES))))?;
     let (messages, summary, verdicts) = (&outcome.messages, &outcome.summary, &outcome.verdicts[..]);
-    report::figures(&Figures { spec: &spec, messages, summary, verdicts }, &mut out)?;
+    report::print_figures(&Figures { spec: &spec, messages, summary, verdicts }, &mut out)?;
     writeln!(
         out,
         "\n{}{}",
@@ -74,8 +74,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
         ("quorate run ricart-agrawala --nodes 5".into(), "the same in real processes".into()),
         ("quorate --help".into(), "everything else".into()),
     ];
-    for (command, what) in hints {
-        writeln!(out, "  {command:<56}{}", paint::dim(&what))?;
+    for (command, purpose) in hints {
+        writeln!(out, "  {command:<56}{}", paint::dim(&purpose))?;
     }
-    Ok(Verdict::from_run(&outcome.verdicts))
+    Ok(CommandOutcome::from_verdicts(&outcome.verdicts))
 }

@@ -3,8 +3,8 @@
 
 use crate::args::DetectorSimArgs;
 use crate::output::output;
-use crate::report::{count, grouped, json};
-use crate::{Verdict, interrupt, paint, progress};
+use crate::report::{count, grouped, print_json};
+use crate::{CommandOutcome, interrupt, paint, progress};
 use quorate_core::Duration;
 use quorate_core::wrap::Detector;
 use quorate_demos::detector::{Conditions, Quality, measure};
@@ -13,7 +13,7 @@ use quorate_journal::settings::Length;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// The word in place of an algorithm.
+/// The word that the user types in place of an algorithm.
 pub(crate) const NAME: &str = "detector";
 
 /// Rejects the word as the name of an algorithm. clap parses it as one if options precede it.
@@ -86,13 +86,13 @@ const HEARTBEAT: &str = "heartbeat";
 const ACCRUAL: &str = "accrual";
 
 /// Measures every detector and prints or draws the results.
-pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<CommandOutcome> {
     let conditions = args.conditions()?;
     let detectors = args.detectors(conditions.period())?;
     let picture = args.picture()?;
     let rows = measure_all(&conditions, &detectors)?;
     if args.json {
-        json(&Report {
+        print_json(&Report {
             nodes: conditions.nodes,
             seed: conditions.seed,
             latency: conditions.latency.to_string(),
@@ -106,12 +106,12 @@ pub(crate) fn sim(args: &DetectorSimArgs) -> anyhow::Result<Verdict> {
         print(&conditions, &rows, rows.len() == detectors.len())?;
     }
     if rows.len() < detectors.len() {
-        return Ok(Verdict::Unfinished);
+        return Ok(CommandOutcome::Unfinished);
     }
     if let Some(plan) = &picture {
         plan.write(&figure(&conditions, &rows), args.json)?;
     }
-    Ok(Verdict::Holds)
+    Ok(CommandOutcome::Holds)
 }
 
 /// Measures the detectors one after the other, until all are done or the user interrupts.
@@ -139,14 +139,14 @@ fn print(conditions: &Conditions, rows: &[Row], is_complete: bool) -> io::Result
     );
     writeln!(out, "{}", paint::bold(&heading))?;
     for row in rows {
-        writeln!(out, "{}", line(row))?;
+        writeln!(out, "{}", table_line(row))?;
     }
     let missed: u64 = rows.iter().map(|row| row.quality.missed).sum();
     if missed > 0 {
-        let times = grouped(missed);
+        let missed = grouped(missed);
         writeln!(
             out,
-            "\n  Crashes that a node did not detect before the restart: {times}. The means do not include them."
+            "\n  Crashes that a node did not detect before the restart: {missed}. The means do not include them."
         )?;
     }
     if !is_complete {
@@ -157,28 +157,28 @@ fn print(conditions: &Conditions, rows: &[Row], is_complete: bool) -> io::Result
     writeln!(out, "\n{}", paint::dim(hint))
 }
 
-fn line(row: &Row) -> String {
+fn table_line(row: &Row) -> String {
     let Row { detector, quality, .. } = row;
-    let none = || "–".to_owned();
-    let duration = |duration: Option<Duration>| duration.map_or_else(none, rounded);
+    let no_value = || "–".to_owned();
+    let duration = |duration: Option<Duration>| duration.map_or_else(no_value, in_micros);
     let longest = (quality.detections > 0).then_some(quality.max_detection_time);
     format!(
         "  {detector:<11}{:<16}{:>14}{:>11}{:>23}{:>12}{:>12}",
         row.setting(),
         duration(quality.detection_mean()),
         duration(longest),
-        row.mistakes_per_node_hour.map_or_else(none, rate),
+        row.mistakes_per_node_hour.map_or_else(no_value, format_rate),
         duration(quality.mistake_mean()),
-        row.accuracy.map_or_else(none, |accuracy| format!("{:.4} %", 100.0 * accuracy)),
+        row.accuracy.map_or_else(no_value, |accuracy| format!("{:.4} %", 100.0 * accuracy)),
     )
 }
 
-/// Rounds down to microseconds.
-fn rounded(duration: Duration) -> String {
+/// Formats a duration, rounded down to microseconds.
+fn in_micros(duration: Duration) -> String {
     Duration::from_micros(duration.nanos() / 1_000).to_string()
 }
 
-fn rate(rate: f64) -> String {
+fn format_rate(rate: f64) -> String {
     match rate {
         0.0 => "none".into(),
         rate if rate < 10.0 => format!("{rate:.2}"),

@@ -1,6 +1,6 @@
 //! `quorate draw`: draws a journal.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::{DrawArgs, PictureArgs};
 use crate::commands::trace::{Journal, journal_error, open, open_with};
 use crate::output::output;
@@ -24,39 +24,39 @@ const PROGRESS_BYTES: u64 = 8 << 20;
 /// Width of a text picture if the width of the terminal is unknown.
 const DEFAULT_WIDTH: usize = 120;
 
-pub(crate) fn run(args: &DrawArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &DrawArgs) -> anyhow::Result<CommandOutcome> {
     let inputs = [("journal", Some(args.file.as_path()))];
-    args.picture.check(&CommandIo { draws_text: true, inputs: &inputs, ..CommandIo::default() })?;
-    let bar = bar(&args.file);
+    args.picture.validate(&CommandIo { draws_text: true, inputs: &inputs, ..CommandIo::default() })?;
+    let bar = progress_bar(&args.file);
     let journal = open_with(&args.file, |file| bar.wrap_read(file))?;
     let entry = entry_of(&journal).map_err(|error| journal_error(&args.file, error))?;
-    dispatch_to_family(entry, Draw { args, journal, bar })
+    dispatch_to_family(entry, DrawJournal { args, journal, bar })
 }
 
 /// Returns a progress bar for reading a file; a hidden one for a small file.
-fn bar(path: &Path) -> ProgressBar {
-    match fs::metadata(path).map_or(0, |found| found.len()) {
+fn progress_bar(path: &Path) -> ProgressBar {
+    match fs::metadata(path).map_or(0, |metadata| metadata.len()) {
         length @ PROGRESS_BYTES.. => progress::bar(length, "{bytes}/{total_bytes} read, {eta} left"),
         _ => ProgressBar::hidden(),
     }
 }
 
 /// The task to draw a journal.
-struct Draw<'a> {
+struct DrawJournal<'a> {
     args: &'a DrawArgs,
     journal: Journal<ProgressBarIter<File>>,
     bar: ProgressBar,
 }
 
-impl Task for Draw<'_> {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+impl Task for DrawJournal<'_> {
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         draw_journal::<F>(self)
     }
 }
 
-fn draw_journal<F: FamilyLab>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
-    let Draw { args: DrawArgs { file, picture: args }, mut journal, bar } = draw;
+fn draw_journal<F: FamilyLab>(task: DrawJournal<'_>) -> anyhow::Result<CommandOutcome> {
+    let DrawJournal { args: DrawArgs { file, picture: args }, mut journal, bar } = task;
     let spec = spec_of::<F, _>(&journal).map_err(|error| journal_error(file, error))?;
     let header = journal.header().clone();
     let is_text = !args.is_wanted();
@@ -80,7 +80,7 @@ fn draw_journal<F: FamilyLab>(draw: Draw<'_>) -> anyhow::Result<Verdict> {
         pictures.iter().try_for_each(|picture| writeln!(out, "{}", paint::dim(&picture.line())))?;
     }
     read.map_err(|error| journal_error(file, error))?;
-    Ok(Verdict::Holds)
+    Ok(CommandOutcome::Holds)
 }
 
 /// Draws the pictures of a journal that the options ask for.

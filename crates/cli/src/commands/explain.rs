@@ -1,11 +1,11 @@
 //! `quorate explain`: explains an algorithm.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::ExplainArgs;
 use crate::output::output;
 use crate::paint;
 use crate::picture::{self, CommandIo, Picture, PictureObserver};
-use crate::report::json;
+use crate::report::print_json;
 use quorate_core::about::{About, Profile};
 use quorate_demos::{armies, local};
 use quorate_lab::experiment::{self, header};
@@ -15,6 +15,12 @@ use quorate_lab::trace::{self, Line, Trace};
 use quorate_lab::{AlgorithmWrapper, FamilyLab, Spec, entry};
 use serde::Serialize;
 use std::io::{self, Write};
+
+/// Columns of a line of prose.
+const LINE_WIDTH: usize = 100;
+
+/// Columns for the condition of a rule. A longer condition has a line of its own.
+const WHEN_WIDTH: usize = 28;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -42,7 +48,7 @@ struct Rule<'a> {
     text: &'a str,
 }
 
-pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<CommandOutcome> {
     if args.algorithm == local::PROFILE.name {
         return super::local::explain(args);
     }
@@ -53,8 +59,8 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Verdict> {
 }
 
 impl Task for &ExplainArgs {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         explain::<F>(self, entry)
     }
 }
@@ -67,12 +73,12 @@ pub(crate) struct Example<'a> {
     pub(crate) command: String,
 }
 
-fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+fn explain<F: FamilyLab>(args: &ExplainArgs, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
     let (profile, wrapper) = (F::profile(entry), F::wrapper(entry));
     let spec = F::example(entry.into());
     let pictures = draw_pictures(&spec, args)?;
     if args.picture.takes_stdout() {
-        return Ok(Verdict::Holds);
+        return Ok(CommandOutcome::Holds);
     }
     let is_plain = args.json || args.markdown;
     let mut lines = if is_plain { trace_lines(&spec, trace::plain)? } else { trace_lines(&spec, paint::ink)? };
@@ -96,7 +102,11 @@ struct Subject<'a> {
 }
 
 /// Explains a demonstration, which belongs to no family.
-pub(crate) fn explain_demo(args: &ExplainArgs, profile: &Profile, example: &Example<'_>) -> anyhow::Result<Verdict> {
+pub(crate) fn explain_demo(
+    args: &ExplainArgs,
+    profile: &Profile,
+    example: &Example<'_>,
+) -> anyhow::Result<CommandOutcome> {
     report(args, &Subject { profile, family: None, wrapper: None }, example, &[])
 }
 
@@ -106,11 +116,11 @@ fn report(
     subject: &Subject<'_>,
     example: &Example<'_>,
     pictures: &[Picture],
-) -> anyhow::Result<Verdict> {
+) -> anyhow::Result<CommandOutcome> {
     let Subject { profile, family, wrapper } = subject;
     let about = profile.about();
     if args.json {
-        json(&Report {
+        print_json(&Report {
             name: profile.name,
             family: *family,
             class: profile.class,
@@ -128,7 +138,7 @@ fn report(
     } else {
         print_text(profile, &about, wrapper.as_ref(), example, pictures)?;
     }
-    Ok(Verdict::Holds)
+    Ok(CommandOutcome::Holds)
 }
 
 fn rule_rows(rules: &[quorate_core::about::Rule]) -> Vec<Rule<'_>> {
@@ -149,7 +159,7 @@ fn print_text(
         writeln!(out, "\n{}", paint::bad(&format!("Wrong on purpose: {flaw}.")))?;
     }
     for paragraph in &about.idea {
-        writeln!(out, "\n{}", wrapped(paragraph, 0))?;
+        writeln!(out, "\n{}", wrap(paragraph, 0))?;
     }
     let wrapper = wrapper.map(|wrapper| (wrapper.title, &wrapper.about.rules));
     for (title, rules) in [("Rules", &about.rules)].into_iter().chain(wrapper).filter(|(_, rules)| !rules.is_empty()) {
@@ -158,12 +168,21 @@ fn print_text(
         for rule in rules {
             let (when, then) = rule.text.split_once('→').unwrap_or((&rule.text, ""));
             let when = when.split_whitespace().collect::<Vec<_>>().join(" ");
-            let gap = if when.chars().count() > 28 { format!("\n{:1$}", "", id_width + 30) } else { String::new() };
-            writeln!(out, "  {:<id_width$}{when:<28}{gap}→ {}", rule.id, wrapped(then.trim(), id_width + 32))?;
+            let gap = if when.chars().count() > WHEN_WIDTH {
+                format!("\n{:1$}", "", 2 + id_width + WHEN_WIDTH)
+            } else {
+                String::new()
+            };
+            writeln!(
+                out,
+                "  {:<id_width$}{when:<WHEN_WIDTH$}{gap}→ {}",
+                rule.id,
+                wrap(then.trim(), 2 + id_width + WHEN_WIDTH + 2)
+            )?;
         }
     }
     for (name, text) in &about.sections {
-        writeln!(out, "\n{}\n  {}", paint::bold(name), wrapped(&capitalized(text), 2))?;
+        writeln!(out, "\n{}\n  {}", paint::bold(name), wrap(&capitalized(text), 2))?;
     }
     writeln!(out, "\n{}", paint::bold(example.title))?;
     for line in &example.lines {
@@ -180,7 +199,7 @@ fn print_text(
 fn draw_pictures<F: FamilyLab>(spec: &Spec<F>, args: &ExplainArgs) -> anyhow::Result<Vec<Picture>> {
     let options = [(args.json, "json"), (args.markdown, "markdown")];
     let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
-    args.picture.check(&CommandIo { stdout_option, ..CommandIo::default() })?;
+    args.picture.validate(&CommandIo { stdout_option, ..CommandIo::default() })?;
     if !args.picture.is_wanted() {
         return Ok(Vec::new());
     }
@@ -198,9 +217,9 @@ fn print_markdown(
     example: &Example<'_>,
 ) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "# {name}\n\n{}", wrapped(&about.title, 0))?;
+    writeln!(out, "# {name}\n\n{}", wrap(&about.title, 0))?;
     for paragraph in &about.idea {
-        writeln!(out, "\n{}", wrapped(paragraph, 0))?;
+        writeln!(out, "\n{}", wrap(paragraph, 0))?;
     }
     let wrapper = wrapper.map(|wrapper| (wrapper.title, &wrapper.about.rules));
     for (title, rules) in [("Rules", &about.rules)].into_iter().chain(wrapper) {
@@ -211,7 +230,7 @@ fn print_markdown(
         }
     }
     for (section, text) in &about.sections {
-        writeln!(out, "\n## {section}\n\n{}", wrapped(&capitalized(text), 0))?;
+        writeln!(out, "\n## {section}\n\n{}", wrap(&capitalized(text), 0))?;
     }
     writeln!(out, "\n## A small run\n\n{}.\n\n```text", example.title)?;
     for line in &example.lines {
@@ -261,13 +280,13 @@ fn shows_only_timers(line: &Line) -> bool {
         && parts.all(|part| part.text.starts_with("sets timer "))
 }
 
-/// Wraps a paragraph at 100 columns, and indents the lines after the first.
-pub(crate) fn wrapped(text: &str, indent: usize) -> String {
+/// Wraps a paragraph at [`LINE_WIDTH`], and indents the lines after the first.
+pub(crate) fn wrap(text: &str, indent: usize) -> String {
     let mut lines = String::new();
     let mut column = indent;
     for word in text.split_whitespace() {
         let length = word.chars().count();
-        if column + length + 1 > 100 && column > indent {
+        if column + length + 1 > LINE_WIDTH && column > indent {
             lines.push('\n');
             lines.push_str(&" ".repeat(indent));
             column = indent;

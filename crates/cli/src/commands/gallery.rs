@@ -2,9 +2,9 @@
 //!
 //! Each picture is drawn by the command that the page prints below it, in a separate process.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::GalleryArgs;
-use crate::commands::explain::{capitalized, wrapped};
+use crate::commands::explain::{capitalized, wrap};
 use crate::output::{display_path, output};
 use crate::paint;
 use crate::report::count;
@@ -30,17 +30,17 @@ struct Piece {
     words: Vec<String>,
 }
 
-pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<CommandOutcome> {
     let folder = args.folder.join(FOLDER);
     fs::create_dir_all(&folder)
         .map_err(|error| anyhow!("Cannot create the folder {}: {error}.", display_path(&folder)))?;
-    let (algorithms, scenes) = (algorithms(), scenes());
+    let (algorithms, scenes) = (algorithm_pieces(), scene_pieces());
     let program = std::env::current_exe()
         .map_err(|error| anyhow!("Cannot find the path of this program to draw with it: {error}."))?;
     draw_all(algorithms.iter().chain(&scenes), &program, &folder)?;
     let page = args.folder.join("gallery.md");
     let failed = |error: io::Error| anyhow!("Cannot write the page {}: {error}.", display_path(&page));
-    let text = write_page(&algorithms, &scenes);
+    let text = page_text(&algorithms, &scenes);
     write_atomically(&page, failed, |out| out.write_all(text.as_bytes()).map_err(failed))?;
     let pictures = count((algorithms.len() + scenes.len()) as u64, "picture");
     writeln!(
@@ -48,10 +48,10 @@ pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<Verdict> {
         "{}",
         paint::dim(&format!("page: {} ({pictures} in {})", display_path(&page), display_path(&folder)))
     )?;
-    Ok(Verdict::Holds)
+    Ok(CommandOutcome::Holds)
 }
 
-/// Draws all pictures with a program, and moves them into a folder if every one was drawn.
+/// Draws all pictures with a program, and moves them into a folder if it drew every one.
 ///
 /// The pictures are drawn in an empty temporary folder, so that an old picture does not pass for a
 /// new one.
@@ -97,7 +97,7 @@ impl Piece {
     }
 }
 
-fn algorithms() -> Vec<Piece> {
+fn algorithm_pieces() -> Vec<Piece> {
     let piece = |entry: &quorate_lab::registry::Entry| {
         let profile = entry.profile();
         Piece {
@@ -110,7 +110,7 @@ fn algorithms() -> Vec<Piece> {
     all().iter().map(piece).collect()
 }
 
-fn scenes() -> Vec<Piece> {
+fn scene_pieces() -> Vec<Piece> {
     let scenes = [
         (
             "reliable-links",
@@ -167,17 +167,17 @@ fn scenes() -> Vec<Piece> {
             "wait-for --example knot",
         ),
     ];
-    let piece = |(file, title, text, line): (&str, &str, &str, &str)| Piece {
+    let piece = |(file, title, text, command): (&str, &str, &str, &str)| Piece {
         file: file.to_owned(),
         title: title.to_owned(),
         text: text.to_owned(),
-        words: words(line),
+        words: split_words(command),
     };
     scenes.into_iter().map(piece).collect()
 }
 
 /// Splits a line into words. A word with blanks is in single quotes.
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
     let words = parts.flat_map(|(index, part)| match index % 2 {
         0 => part.split_whitespace().collect(),
@@ -186,7 +186,7 @@ fn words(line: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {
+fn page_text(algorithms: &[Piece], scenes: &[Piece]) -> String {
     let mut page = String::from(
         "# Gallery\n\nThe command below each picture draws it; `quorate gallery docs` draws all of them.\n\
          See [how to read the pictures](pictures.md).\n",
@@ -195,8 +195,7 @@ fn write_page(algorithms: &[Piece], scenes: &[Piece]) -> String {
         let _ = write!(page, "\n## {title}\n");
         for piece in pieces {
             let Piece { file, title, text, .. } = piece;
-            let _ =
-                write!(page, "\n### {title}\n\n{}\n\n![{file}]({FOLDER}/{})\n\n", wrapped(text, 0), piece.file_name());
+            let _ = write!(page, "\n### {title}\n\n{}\n\n![{file}]({FOLDER}/{})\n\n", wrap(text, 0), piece.file_name());
             let _ = write!(page, "```sh\n{}\n```\n", piece.command());
         }
     }
@@ -210,7 +209,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Two pictures that a shell script draws, with their name in `$0` and their file in `$2`.
+    /// Two pictures that a shell script draws. `$0` is the name of the picture, `$1` is `--svg` and
+    /// `$2` its file.
     fn pieces(script: &str) -> [Piece; 2] {
         ["one", "two"].map(|file| Piece {
             file: file.into(),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     /// Returns the files of a folder with their contents.
-    fn content(folder: &Path) -> Vec<(String, String)> {
+    fn files_of(folder: &Path) -> Vec<(String, String)> {
         let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let file = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
         let mut files: Vec<_> = paths.map(|path| (file(&path), fs::read_to_string(&path).unwrap())).collect();
@@ -233,7 +233,7 @@ mod tests {
         files
     }
 
-    fn files(one: &str, two: &str) -> Vec<(String, String)> {
+    fn two_files(one: &str, two: &str) -> Vec<(String, String)> {
         [("one.svg", one), ("two.svg", two)].map(|(name, text)| (name.into(), text.into())).into()
     }
 
@@ -241,13 +241,13 @@ mod tests {
     fn an_old_picture_does_not_pass_for_a_new_one() {
         let folder = tempfile::tempdir().unwrap();
         draw("echo $0 > \"$2\"", folder.path()).unwrap();
-        assert_eq!(content(folder.path()), files("one\n", "two\n"));
+        assert_eq!(files_of(folder.path()), two_files("one\n", "two\n"));
         // The command of the second picture succeeds without drawing it.
         let error = draw("test $0 = two || echo new > \"$2\"", folder.path()).unwrap_err().to_string();
         assert!(error.ends_with(" two --svg two.svg' did not write a picture."), "{error}");
-        assert_eq!(content(folder.path()), files("one\n", "two\n"), "the old pictures are unchanged");
+        assert_eq!(files_of(folder.path()), two_files("one\n", "two\n"), "the old pictures are unchanged");
         // A command that exits with 1 has drawn a failing run.
         draw("echo new > \"$2\"; exit 1", folder.path()).unwrap();
-        assert_eq!(content(folder.path()), files("new\n", "new\n"));
+        assert_eq!(files_of(folder.path()), two_files("new\n", "new\n"));
     }
 }

@@ -1,6 +1,6 @@
 //! `quorate list`: lists the algorithms.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::ListArgs;
 use crate::output::output;
 use crate::{paint, report};
@@ -25,10 +25,10 @@ struct Row {
     flaw: Option<&'static str>,
 }
 
-/// Returns the message cost of an algorithm, as its family states it.
-struct Cost;
+/// The task to look up the message cost of an algorithm, as its family states it.
+struct FindPrice;
 
-impl Task for Cost {
+impl Task for FindPrice {
     type Output = Option<Price>;
 
     fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> Option<Price> {
@@ -39,13 +39,13 @@ impl Task for Cost {
 impl From<&'static Entry> for Row {
     fn from(entry: &'static Entry) -> Self {
         let Profile { name, class, summary, flaw, .. } = *entry.profile();
-        Self { name, family: Some(entry.family()), class, summary, price: dispatch_to_family(entry, Cost), flaw }
+        Self { name, family: Some(entry.family()), class, summary, price: dispatch_to_family(entry, FindPrice), flaw }
     }
 }
 
 /// Returns the row of the race in one process. It belongs to no family, because its threads are not
 /// nodes, and is listed after mutual exclusion, its subject.
-fn local() -> Row {
+fn local_row() -> Row {
     let Profile { name, class, summary, flaw, .. } = local::PROFILE;
     let figures = ["messages_per_entry", "client_delay", "sync_delay"].map(|name| (name, PriceFigure::Formula("0")));
     let price = Price { of: "an entry", figures: figures.into() };
@@ -54,41 +54,41 @@ fn local() -> Row {
 
 /// Returns the row of the two armies. They belong to no family, because they show the effects of
 /// assumptions about time.
-fn armies() -> Row {
+fn armies_row() -> Row {
     let Profile { name, class, summary, flaw, .. } = armies::PROFILE;
     let price = Price { of: "in total", figures: vec![("messages", PriceFigure::Number(3))] };
     Row { name, family: None, class, summary, price: Some(price), flaw }
 }
 
-pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &ListArgs) -> anyhow::Result<CommandOutcome> {
     let entries = if args.fixtures { fixtures() } else { all() };
     let mut rows: Vec<Row> = entries.iter().map(Row::from).collect();
     if !args.fixtures {
         let index = rows.iter().rposition(|row| row.family == Some(Family::Mutex)).map_or(0, |last| last + 1);
-        rows.insert(index, local());
-        rows.push(armies());
+        rows.insert(index, local_row());
+        rows.push(armies_row());
     }
     if args.json {
-        report::json(&rows)?;
-        return Ok(Verdict::Holds);
+        report::print_json(&rows)?;
+        return Ok(CommandOutcome::Holds);
     }
     let mut out = output();
     let width = 2 + rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let heading = format!("{:<width$}{:<10}{:<18}{:<31}", "name", "family", "class", "messages");
     writeln!(out, "{}", paint::bold(&format!("{heading}{}", if args.fixtures { "flaw" } else { "idea" })))?;
     for row in rows {
-        let last = match row.flaw {
+        let description = match row.flaw {
             Some(flaw) => flaw.to_owned(),
             None if args.fixtures => format!("none: {}", row.summary),
             None => row.summary.to_owned(),
         };
         let price = row.price.map_or_else(|| "–".to_owned(), |price| price.to_string());
         let family = row.family.map_or("–", Family::name);
-        writeln!(out, "{:<width$}{family:<10}{:<18}{price:<31}{last}", row.name, row.class)?;
+        writeln!(out, "{:<width$}{family:<10}{:<18}{price:<31}{description}", row.name, row.class)?;
     }
     writeln!(out, "\n{}", paint::dim("quorate explain NAME explains an algorithm; quorate sim NAME runs it."))?;
     if !args.fixtures {
         writeln!(out, "{}", paint::dim("quorate list --fixtures lists faulty variants, which are wrong on purpose."))?;
     }
-    Ok(Verdict::Holds)
+    Ok(CommandOutcome::Holds)
 }

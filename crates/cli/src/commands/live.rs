@@ -5,7 +5,7 @@ use crate::commands::draw;
 use crate::output::{display_path, output};
 use crate::picture::{self, CommandIo, Picture};
 use crate::report::{Measured, RunReport, count};
-use crate::{Verdict, interrupt, paint, progress, report};
+use crate::{CommandOutcome, interrupt, paint, progress, report};
 use indicatif::ProgressBar;
 use quorate_core::{NodeId, Time};
 use quorate_journal::moment::{Moment, ObservedEffect};
@@ -55,25 +55,25 @@ struct ProcessReport<'a> {
     pictures: &'a [Picture],
 }
 
-pub(crate) fn run(args: &LiveArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &LiveArgs) -> anyhow::Result<CommandOutcome> {
     dispatch_to_family(args.entry()?, args)
 }
 
 impl Task for &LiveArgs {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         live::<F>(self, entry)
     }
 }
 
-fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
     let spec = args.spec::<F>()?;
-    check_files(args)?;
+    validate_files(args)?;
     let program = std::env::current_exe()
         .map_err(|error| anyhow::anyhow!("Cannot find the path of this program to start processes: {error}."))?;
     interrupt::install_handler();
     if args.chaos && !args.json {
-        announce(args, &spec)?;
+        print_planned_faults(args, &spec)?;
     }
     let options = Options {
         tls: args.tls,
@@ -85,20 +85,20 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
         interrupted: &interrupt::was_requested,
         ..Options::new(program)
     };
-    let bar = bar::<F>(&spec);
-    let mut watch = |time: Time, node: NodeId, event: &F::Event| {
+    let bar = progress_bar::<F>(&spec);
+    let mut count_progress = |time: Time, node: NodeId, event: &F::Event| {
         if F::is_progress(&Moment::Effect { time, node, effect: ObservedEffect::Emit(event) }) {
             bar.inc(1);
         }
     };
-    let recorded = quorate_live::run::<F>(&spec, &options, &mut watch);
+    let recorded = quorate_live::run::<F>(&spec, &options, &mut count_progress);
     bar.finish_and_clear();
     let recorded = match recorded {
         Err(error @ LiveError::Interrupted) => {
             // An interrupt is not an error. Ignore a failed write: there is no other place to
             // report it.
             let _ = writeln!(io::stderr(), "{error}");
-            return Ok(Verdict::Unfinished);
+            return Ok(CommandOutcome::Unfinished);
         }
         recorded => recorded?,
     };
@@ -114,14 +114,14 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
         print(args, &spec, entry, &recorded, drawn)?;
     }
     pictures?;
-    Ok(verdict(&recorded))
+    Ok(outcome(&recorded))
 }
 
-/// Checks the paths of all files. A picture needs a journal, from which it is drawn.
-fn check_files(args: &LiveArgs) -> anyhow::Result<()> {
+/// Rejects paths that cannot be written. A picture needs a journal, from which it is drawn.
+fn validate_files(args: &LiveArgs) -> anyhow::Result<()> {
     let options = [(args.json, "json"), (args.chaos, "chaos")];
     let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
-    args.picture.check(&CommandIo { stdout_option, journal: args.trace.as_deref(), ..CommandIo::default() })?;
+    args.picture.validate(&CommandIo { stdout_option, journal: args.trace.as_deref(), ..CommandIo::default() })?;
     anyhow::ensure!(
         args.trace.is_some() || !args.picture.is_wanted(),
         "A picture of real processes is drawn from their journal: add --trace FILE."
@@ -129,21 +129,24 @@ fn check_files(args: &LiveArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn verdict<F: FamilyLab>(recorded: &Recorded<F>) -> Verdict {
-    match (Verdict::from_run(&recorded.read.verdicts), recorded.ending) {
-        (Verdict::Holds, Ending::Stuck | Ending::Stopped) => Verdict::Unfinished,
-        (verdict, Ending::Done | Ending::Stuck | Ending::Stopped) => verdict,
+fn outcome<F: FamilyLab>(recorded: &Recorded<F>) -> CommandOutcome {
+    match (CommandOutcome::from_verdicts(&recorded.read.verdicts), recorded.ending) {
+        (CommandOutcome::Holds, Ending::Stuck | Ending::Stopped) => CommandOutcome::Unfinished,
+        (outcome, Ending::Done | Ending::Stuck | Ending::Stopped) => outcome,
     }
 }
 
+/// Maximum length of a line of planned faults.
+const MAX_LINE: usize = 110;
+
 /// Prints the planned faults before the run, so that they are known even if the run never ends.
-fn announce<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()> {
+fn print_planned_faults<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()> {
     let mut out = output();
-    let what = count(spec.faults.len() as u64, "fault");
-    writeln!(out, "Random faults of seed {}: {what} within {}", spec.seed, F::fault_window(spec))?;
+    let faults = count(spec.faults.len() as u64, "fault");
+    writeln!(out, "Random faults of seed {}: {faults} within {}", spec.seed, F::fault_window(spec))?;
     let mut line = String::new();
     for fault in spec.faults.iter().filter_map(option) {
-        if line.len() + fault.len() > 110 {
+        if line.len() + fault.len() > MAX_LINE {
             writeln!(out, "{}", paint::dim(&line))?;
             line.clear();
         }
@@ -156,11 +159,11 @@ fn announce<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>) -> anyhow::Result<()>
     Ok(())
 }
 
-fn bar<F: FamilyLab>(spec: &Spec<F>) -> ProgressBar {
+fn progress_bar<F: FamilyLab>(spec: &Spec<F>) -> ProgressBar {
     progress::bar(F::goal(spec), &format!("{{pos}}/{{len}} {}, {{elapsed}}", F::PROGRESS))
 }
 
-fn links(args: &LiveArgs) -> &'static str {
+fn protocol_name(args: &LiveArgs) -> &'static str {
     if args.tls { "tls" } else { "tcp" }
 }
 
@@ -172,13 +175,13 @@ fn print_json<F: FamilyLab>(
     pictures: &[Picture],
 ) -> anyhow::Result<()> {
     let Recorded { read, gathered, .. } = recorded;
-    report::json(&Report {
+    report::print_json(&Report {
         common: RunReport {
             algorithm: F::profile(entry).name,
             family: F::FAMILY,
             nodes: spec.nodes,
             seed: spec.seed,
-            links: links(args),
+            links: protocol_name(args),
             ending: recorded.ending,
             time_ns: i64::try_from(recorded.time.nanos()).unwrap_or(i64::MAX),
             events: recorded.events,
@@ -216,15 +219,15 @@ fn print<F: FamilyLab>(
     let mut out = output();
     let network = if args.namespaces { "separate networks" } else { "loopback" };
     let processes = if spec.nodes == 1 { "1 process".into() } else { format!("{} processes", spec.nodes) };
-    let title = format!("{processes} · seed {} · {} on {network}", spec.seed, links(args).to_uppercase());
+    let title = format!("{processes} · seed {} · {} on {network}", spec.seed, protocol_name(args).to_uppercase());
     writeln!(out, "{} · {title}\n", paint::bold(F::profile(entry).name))?;
     let Recorded { read, gathered, .. } = recorded;
-    report::figures(
+    report::print_figures(
         &Figures { spec, messages: &read.messages, summary: &read.summary, verdicts: &read.verdicts },
         &mut out,
     )?;
     writeln!(out, "\n  {}", paint::dim(&ending(args, spec, recorded)))?;
-    for remark in remarks(recorded) {
+    for remark in fault_remarks(recorded) {
         writeln!(out, "  {}", paint::dim(&remark))?;
     }
     for warning in &gathered.warnings {
@@ -250,29 +253,29 @@ fn print<F: FamilyLab>(
 }
 
 fn ending<F: FamilyLab>(args: &LiveArgs, spec: &Spec<F>, recorded: &Recorded<F>) -> String {
-    let served = F::progress(spec, &recorded.read.summary);
+    let progress = F::progress(spec, &recorded.read.summary);
     let time = recorded.time;
     let given = args.until.map(|Length(length)| length);
     let limit = given.or(F::limits(spec).until.map(|until| until.since(Time::ZERO))).unwrap_or(time);
     let ending = match recorded.ending {
         Ending::Done => format!("done after {time}"),
-        Ending::Stuck => format!("stuck after {time}: no client received an event any more{served}"),
-        Ending::Stopped if recorded.is_interrupted => format!("interrupted after {time}{served}"),
-        Ending::Stopped => format!("not finished within the limit of {limit}{served}"),
+        Ending::Stuck => format!("stuck after {time}: no client received an event any more{progress}"),
+        Ending::Stopped if recorded.is_interrupted => format!("interrupted after {time}{progress}"),
+        Ending::Stopped => format!("not finished within the limit of {limit}{progress}"),
     };
     let events = count(recorded.events, "event");
     format!("{ending}; {} in total, {events}, trace {}", recorded.wall, recorded.trace_hash)
 }
 
 /// Describes the faults that happened, and those that did not.
-fn remarks<F: FamilyLab>(recorded: &Recorded<F>) -> Vec<String> {
+fn fault_remarks<F: FamilyLab>(recorded: &Recorded<F>) -> Vec<String> {
     let Counts { processes, kills, stops, cuts } = recorded.counts;
-    let done = [(kills, "kill"), (stops, "stop"), (cuts, "cut")];
-    let done: Vec<_> =
-        done.iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(*number, what)).collect();
+    let counts = [(kills, "kill"), (stops, "stop"), (cuts, "cut")];
+    let counts: Vec<_> =
+        counts.iter().filter(|(number, _)| *number > 0).map(|(number, kind)| count(*number, kind)).collect();
     let mut remarks = Vec::new();
-    if !done.is_empty() {
-        remarks.push(format!("{} in {processes} processes", done.join(", ")));
+    if !counts.is_empty() {
+        remarks.push(format!("{} in {processes} processes", counts.join(", ")));
     }
     if recorded.unapplied_faults > 0 {
         remarks.push(format!("{} of the planned faults were still to come", recorded.unapplied_faults));

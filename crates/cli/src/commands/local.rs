@@ -7,7 +7,7 @@ use super::explain::{self, Example};
 use crate::args::{ExplainArgs, LocalCheckArgs, LocalSimArgs, RaceArgs};
 use crate::output::output;
 use crate::report::{count, grouped};
-use crate::{Verdict, paint, report};
+use crate::{CommandOutcome, paint, report};
 use json::{CheckReport, RunReport};
 use quorate_demos::armies;
 use quorate_demos::local;
@@ -55,14 +55,14 @@ pub(crate) fn reject(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<CommandOutcome> {
     let race = Race::new(args.lock);
     let mut rng = SeededRng::new(args.seed, Stream::Workload);
     let run = race.run(|ready| rng.below(ready.len() as u64) as usize, MAX_STEPS);
     let is_correct = run.end == End::Over && run.counter == race.expected();
     if args.json {
-        report::json(&RunReport::new(args, &race, &run))?;
-        return Ok(Verdict::from_holds(is_correct));
+        report::print_json(&RunReport::new(args, &race, &run))?;
+        return Ok(CommandOutcome::from_holds(is_correct));
     }
     let mut out = output();
     writeln!(out, "{} · lock: {} · seed {}\n", paint::bold(PROFILE.name), args.lock, args.seed)?;
@@ -73,7 +73,7 @@ pub(crate) fn sim(args: &LocalSimArgs) -> anyhow::Result<Verdict> {
         writeln!(out, "\n{}", paint::dim(&hint))?;
     }
     writeln!(out, "{}", paint::dim(&format!("Every order: quorate check {}", PROFILE.name)))?;
-    Ok(Verdict::from_holds(is_correct))
+    Ok(CommandOutcome::from_holds(is_correct))
 }
 
 fn ending(race: &Race, run: &Run) -> String {
@@ -91,13 +91,13 @@ fn ending(race: &Race, run: &Run) -> String {
 }
 
 /// One lock with all its outcomes.
-struct Judged {
+struct LockOutcomes {
     locking: Locking,
     race: Race,
     outcomes: Outcomes,
 }
 
-impl Judged {
+impl LockOutcomes {
     /// Explores all orders with this initial value of the counter.
     fn new(locking: Locking, start: i64) -> Self {
         let race = Race::of(locking, start, &[1, -1]);
@@ -113,68 +113,75 @@ impl Judged {
 
 /// Explores one lock, or none and each of them. Returns the outcomes, and whether they are as
 /// expected.
-fn judge(lock: Option<Locking>, start: i64) -> (Vec<Judged>, bool) {
+fn explore_locks(lock: Option<Locking>, start: i64) -> (Vec<LockOutcomes>, bool) {
     match lock {
         Some(locking) => {
-            let judged = Judged::new(locking, start);
-            let holds = judged.is_correct();
-            (vec![judged], holds)
+            let explored = LockOutcomes::new(locking, start);
+            let holds = explored.is_correct();
+            (vec![explored], holds)
         }
         None => {
-            let judged: Vec<_> = LOCKINGS.into_iter().map(|locking| Judged::new(locking, start)).collect();
+            let explored: Vec<_> = LOCKINGS.into_iter().map(|locking| LockOutcomes::new(locking, start)).collect();
             // Updates must be lost without a lock, and never with one.
-            let holds = judged.iter().all(|judged| judged.is_correct() == judged.locking.protects());
-            (judged, holds)
+            let holds = explored.iter().all(|explored| explored.is_correct() == explored.locking.protects());
+            (explored, holds)
         }
     }
 }
 
 /// `quorate sim race`: prints all outcomes, each with an interleaving that leads to it.
-pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn race(args: &RaceArgs) -> anyhow::Result<CommandOutcome> {
     let start = i64::from(args.start);
-    let (judged, holds) = judge(args.lock, start);
+    let (explored, holds) = explore_locks(args.lock, start);
     if args.json {
-        report::json(&CheckReport::new(&judged, holds))?;
-        return Ok(Verdict::from_holds(holds));
+        report::print_json(&CheckReport::new(&explored, holds))?;
+        return Ok(CommandOutcome::from_holds(holds));
     }
     let mut out = output();
     writeln!(out, "{} · {}\n", paint::bold(RACE), title(start))?;
-    let values: BTreeSet<i64> = judged.iter().flat_map(|judged| judged.outcomes.endings.keys().copied()).collect();
+    let values: BTreeSet<i64> =
+        explored.iter().flat_map(|explored| explored.outcomes.endings.keys().copied()).collect();
     let cells =
         |cell: &dyn Fn(i64) -> String| values.iter().map(|value| format!("{:>11}", cell(*value))).collect::<String>();
     let heading = format!("  {:<20}{}   {}", "lock", cells(&|value| format!("result {value}")), "interleavings");
     writeln!(out, "{}", paint::bold(&heading))?;
-    for Judged { locking, outcomes, .. } in &judged {
-        let ways =
+    for LockOutcomes { locking, outcomes, .. } in &explored {
+        let interleavings_to =
             |value: i64| outcomes.endings.get(&value).map_or("–".into(), |ending| grouped(ending.interleavings));
-        writeln!(out, "  {:<20}{}   {:>13}", locking.name(), cells(&ways), grouped(interleavings(outcomes)))?;
+        writeln!(
+            out,
+            "  {:<20}{}   {:>13}",
+            locking.name(),
+            cells(&interleavings_to),
+            grouped(total_interleavings(outcomes))
+        )?;
     }
-    for judged in &judged {
-        interleavings_to(judged, |_| true, &mut out)?;
+    for explored in &explored {
+        print_interleavings(explored, |_| true, &mut out)?;
     }
-    Ok(Verdict::from_holds(holds))
+    Ok(CommandOutcome::from_holds(holds))
 }
 
 fn title(start: i64) -> String {
     format!("counter++ and counter-- in two threads, from {start}, in every order")
 }
 
-fn interleavings(outcomes: &Outcomes) -> u64 {
+fn total_interleavings(outcomes: &Outcomes) -> u64 {
     outcomes.endings.values().map(|ending| ending.interleavings).sum()
 }
 
 /// `quorate check local`: explores every order.
-pub(crate) fn check(args: &LocalCheckArgs) -> anyhow::Result<Verdict> {
-    let (judged, holds) = judge(args.lock, DEFAULT_START);
+pub(crate) fn check(args: &LocalCheckArgs) -> anyhow::Result<CommandOutcome> {
+    let (explored, holds) = explore_locks(args.lock, DEFAULT_START);
     if args.json {
-        report::json(&CheckReport::new(&judged, holds))?;
+        report::print_json(&CheckReport::new(&explored, holds))?;
     } else {
-        print(&judged)?;
+        print(&explored)?;
     }
-    Ok(Verdict::from_holds(holds))
+    Ok(CommandOutcome::from_holds(holds))
 }
 
-fn print(judged: &[Judged]) -> anyhow::Result<()> {
+fn print(explored: &[LockOutcomes]) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "{} · {}\n", paint::bold(PROFILE.name), title(DEFAULT_START))?;
     let heading = format!(
@@ -182,22 +189,22 @@ fn print(judged: &[Judged]) -> anyhow::Result<()> {
         "lock", "results", "interleavings", "states", "both inside", "deadlock"
     );
     writeln!(out, "{}", paint::bold(heading.trim_end()))?;
-    for Judged { locking, outcomes, .. } in judged {
+    for LockOutcomes { locking, outcomes, .. } in explored {
         let values: Vec<_> = outcomes.endings.keys().map(i64::to_string).collect();
-        let interleavings = interleavings(outcomes);
+        let interleavings = total_interleavings(outcomes);
         let happens = |schedule: &Option<Schedule>| if schedule.is_some() { "possible" } else { "never" };
         let Outcomes { two_inside, stuck, states, .. } = outcomes;
-        let (inside, stuck) = (happens(two_inside), happens(stuck));
+        let (inside, deadlock) = (happens(two_inside), happens(stuck));
         let (interleavings, states) = (grouped(interleavings), grouped(*states as u64));
         let line = format!(
-            "  {:<20}{:<13}{interleavings:>13}{states:>9}   {inside:<13}{stuck:<8}",
+            "  {:<20}{:<13}{interleavings:>13}{states:>9}   {inside:<13}{deadlock:<8}",
             locking.name(),
             values.join(", ")
         );
         writeln!(out, "{}", line.trim_end())?;
     }
-    for judged in judged {
-        interleavings_to(judged, |value| value != judged.race.expected(), &mut out)?;
+    for explored in explored {
+        print_interleavings(explored, |value| value != explored.race.expected(), &mut out)?;
     }
     let hint = format!("One order: quorate sim {} --seed 1", PROFILE.name);
     writeln!(out, "\n{}", paint::dim(&hint))?;
@@ -205,27 +212,31 @@ fn print(judged: &[Judged]) -> anyhow::Result<()> {
 }
 
 /// Prints the shortest interleaving that leads to each wanted result, and to a deadlock.
-fn interleavings_to(judged: &Judged, is_wanted: impl Fn(i64) -> bool, out: &mut impl Write) -> io::Result<()> {
-    let Judged { locking, race, outcomes } = judged;
-    let all = interleavings(outcomes);
+fn print_interleavings(
+    explored: &LockOutcomes,
+    is_wanted: impl Fn(i64) -> bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let LockOutcomes { locking, race, outcomes } = explored;
+    let total = total_interleavings(outcomes);
     for (value, ending) in outcomes.endings.iter().filter(|(value, _)| is_wanted(**value)) {
-        let (some, all) = (grouped(ending.interleavings), grouped(all));
+        let (leading, total) = (grouped(ending.interleavings), grouped(total));
         let title = format!(
-            "A shortest interleaving that results in {value} {} ({some} of {all} interleavings):",
-            under(*locking)
+            "A shortest interleaving that results in {value} {} ({leading} of {total} interleavings):",
+            lock_phrase(*locking)
         );
         writeln!(out, "\n{}\n", paint::bold(&title))?;
         write!(out, "{}", Columns(&race.run_schedule(&ending.schedule).steps))?;
     }
     if let Some(stuck) = &outcomes.stuck {
-        let title = format!("A shortest interleaving that deadlocks {}:", under(*locking));
+        let title = format!("A shortest interleaving that deadlocks {}:", lock_phrase(*locking));
         writeln!(out, "\n{}\n", paint::bold(&title))?;
         write!(out, "{}", Columns(&race.run_schedule(stuck).steps))?;
     }
     Ok(())
 }
 
-fn under(locking: Locking) -> String {
+fn lock_phrase(locking: Locking) -> String {
     match locking {
         Locking::None => "without a lock".into(),
         locking => format!("with {locking}"),
@@ -233,7 +244,7 @@ fn under(locking: Locking) -> String {
 }
 
 /// `quorate explain local`.
-pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<CommandOutcome> {
     anyhow::ensure!(
         !args.picture.is_wanted(),
         "There is no picture of '{}': its threads send no messages.",

@@ -4,9 +4,9 @@ mod console;
 mod disk;
 mod printer;
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::NodeArgs;
-use crate::args::{LogLevel, Peers, addresses};
+use crate::args::{LogLevel, Peers, parse_addresses};
 use crate::output::display_path;
 use anyhow::{Context, bail, ensure};
 use console::Console;
@@ -28,26 +28,26 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::time::SystemTime;
 
 /// Version of the wire format of messages.
-const FORMAT: u32 = 1;
+const MESSAGE_FORMAT: u32 = 1;
 
-pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &NodeArgs) -> anyhow::Result<CommandOutcome> {
     dispatch_to_family(entry(&args.algorithm)?, args)
 }
 
 impl Task for &NodeArgs {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
-        let (printer, log) = (Printer::to_output().map_err(unready)?, Printer::to_error().map_err(unready)?);
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
+        let (printer, log) = (Printer::to_output().map_err(start_error)?, Printer::to_error().map_err(start_error)?);
         log_to_standard_error(self.log, log.clone());
-        let ended = self.start::<F>(entry, &printer);
+        let outcome = self.start::<F>(entry, &printer);
         printer.finish();
         log.finish();
-        ended
+        outcome
     }
 }
 
 impl NodeArgs {
-    fn start<F: FamilyLab>(&self, entry: &'static F::Entry, printer: &Printer) -> anyhow::Result<Verdict> {
+    fn start<F: FamilyLab>(&self, entry: &'static F::Entry, printer: &Printer) -> anyhow::Result<CommandOutcome> {
         if self.peers == Peers::FromInput {
             // Started by another process: end with it, even while this process is stopped.
             #[cfg(target_os = "linux")]
@@ -69,7 +69,7 @@ impl NodeArgs {
         );
         let listener = self.listen()?;
         let console = Console::new(self.json, printer.clone());
-        console.listening(listener.local_addr().map_err(unready)?);
+        console.print_listening(listener.local_addr().map_err(start_error)?);
         let peers = self.peers(me, &console)?;
         let nodes = peers.len() + 1;
         let spec = quorate_live::spec::<F>(algorithm, nodes, self.seed, self.settings::<F>(nodes)?);
@@ -100,7 +100,7 @@ struct Process<'a, F: FamilyLab> {
 }
 
 impl<F: FamilyLab> Process<'_, F> {
-    fn run(self) -> anyhow::Result<Verdict> {
+    fn run(self) -> anyhow::Result<CommandOutcome> {
         // Find errors before the data folder counts a new incarnation.
         let security = security(self.args, self.me)?;
         if let Some(path) = self.args.trace.as_ref().filter(|path| path.exists()) {
@@ -111,7 +111,7 @@ impl<F: FamilyLab> Process<'_, F> {
         let codec = F::codec(&self.spec);
         let opened = match &self.args.data {
             Some(folder) => disk::open(folder, self.args.folder_action(), cluster, self.me, codec, report)?,
-            None => OpenedDisk::without_disk(self.args.life.map_or_else(incarnation_from_clock, Incarnation)),
+            None => OpenedDisk::without_disk(self.args.incarnation.map_or_else(incarnation_from_clock, Incarnation)),
         };
         let clock = Clock::with_origin(self.args.origin.unwrap_or(0));
         match &self.args.trace {
@@ -143,6 +143,7 @@ impl<F: FamilyLab> Process<'_, F> {
         Ok(quorate_journal::record::Header { live: Some(live), origin, ..experiment::header(&self.spec)? })
     }
 
+    /// Runs the node until it stops.
     fn drive<O>(
         self,
         opened: OpenedDisk,
@@ -150,18 +151,18 @@ impl<F: FamilyLab> Process<'_, F> {
         clock: Clock,
         reports: quorate_net::DiskReports,
         record: O,
-    ) -> anyhow::Result<Verdict>
+    ) -> anyhow::Result<CommandOutcome>
     where
         O: Record<F::Command, F::Event> + Send + 'static,
     {
-        let OpenedDisk { start_state: found, disk, .. } = opened;
-        let incarnation = found.incarnation;
+        let OpenedDisk { start_state, disk, .. } = opened;
+        let incarnation = start_state.incarnation;
         let overflow = if F::copes_with_loss(&self.spec) { Overflow::Drop } else { Overflow::End };
         let settings = Settings {
             me: self.me,
             group: self.args.group.clone(),
             algorithm: self.args.algorithm.clone(),
-            format: FORMAT,
+            format: MESSAGE_FORMAT,
             peers: self.peers,
             security,
             overflow,
@@ -175,17 +176,17 @@ impl<F: FamilyLab> Process<'_, F> {
             settings,
             listener: self.listener,
             node,
-            found,
+            found: start_state,
             parts: Parts { me: self.me, clock, seed, disk, record },
             reports,
             codec: F::codec(&self.spec),
         };
-        let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unready)?;
+        let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(start_error)?;
         let guard = tokio.enter();
-        self.console.started(incarnation);
-        let (handle, node) = runtime.prepare(self.console.event_printer(clock)).map_err(unready)?;
-        let interrupted = handle.clone();
-        let _ = ctrlc::set_handler(move || interrupted.stop());
+        self.console.print_started(incarnation);
+        let (handle, node) = runtime.prepare(self.console.event_printer(clock)).map_err(start_error)?;
+        let stopped_by_signal = handle.clone();
+        let _ = ctrlc::set_handler(move || stopped_by_signal.stop());
         self.console.spawn_reader::<F>(&handle, self.me, incarnation);
         // Spawned as a task, because tokio wakes tasks without polling the sockets first.
         let ending = tokio.block_on(tokio::spawn(node)).context("The task of the node panicked")?;
@@ -194,8 +195,8 @@ impl<F: FamilyLab> Process<'_, F> {
         tokio.shutdown_background();
         match ending {
             Ending::Stopped => {
-                self.console.stopped(&handle.links());
-                Ok(Verdict::Holds)
+                self.console.print_stopped(&handle.links());
+                Ok(CommandOutcome::Holds)
             }
             Ending::Failed(Failure::Disk(Some(error))) => {
                 self.console.fail(format_args!("{error} The node has stopped."))
@@ -210,8 +211,8 @@ impl<F: FamilyLab> Process<'_, F> {
             Ending::TaskPanicked => {
                 self.console.fail(format_args!("A task of the node panicked, so the node has stopped."))
             }
-            Ending::Overflowed(why) => self.console.fail(format_args!(
-                "{why} {} assumes that no message is lost, so the node has stopped.",
+            Ending::Overflowed(reason) => self.console.fail(format_args!(
+                "{reason} {} assumes that no message is lost, so the node has stopped.",
                 self.args.algorithm
             )),
         }
@@ -245,10 +246,11 @@ impl NodeArgs {
         })
     }
 
+    /// Returns the addresses of all other nodes. May wait for a line of standard input.
     fn peers(&self, me: NodeId, console: &Console) -> anyhow::Result<BTreeMap<NodeId, String>> {
         let mut peers = match &self.peers {
             Peers::Known(peers) => peers.clone(),
-            Peers::FromInput => addresses(&console.first_line()?).map_err(|error| anyhow::anyhow!("{error}"))?,
+            Peers::FromInput => parse_addresses(&console.first_line()?).map_err(|error| anyhow::anyhow!("{error}"))?,
         };
         peers.remove(&me);
         let nodes = peers.len() + 1;
@@ -302,15 +304,15 @@ fn journal_exists(path: &std::path::Path) -> anyhow::Error {
 }
 
 /// Returns the error for a system resource that the node needs and did not get.
-fn unready(error: io::Error) -> anyhow::Error {
+fn start_error(error: io::Error) -> anyhow::Error {
     anyhow::anyhow!("Cannot start the node: {error}. It sent no message.")
 }
 
 /// Returns an incarnation above all earlier ones for a node without a data folder: the time in
 /// milliseconds.
 fn incarnation_from_clock() -> Incarnation {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Incarnation(u64::try_from(since.as_millis()).unwrap_or(u64::MAX >> 20))
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Incarnation(u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX >> 20))
 }
 
 fn log_to_standard_error(level: LogLevel, printer: Printer) {

@@ -1,6 +1,6 @@
 //! `quorate replay`: replays a recorded run.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::ReplayArgs;
 use crate::commands::trace::{Journal, journal_error, open};
 use crate::output::output;
@@ -24,37 +24,37 @@ struct Report<'a, F: FamilyLab> {
     pictures: &'a [Picture],
 }
 
-pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<CommandOutcome> {
     let options = [(args.json, "json"), (args.steps, "steps")];
     let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
-    args.picture.check(&CommandIo {
+    args.picture.validate(&CommandIo {
         stdout_option,
         inputs: &[("journal", Some(&args.file))],
         ..CommandIo::default()
     })?;
     let journal = open(&args.file)?;
     let entry = entry_of(&journal).map_err(|error| journal_error(&args.file, error))?;
-    dispatch_to_family(entry, Replay { args, journal })
+    dispatch_to_family(entry, ReplayJournal { args, journal })
 }
 
 /// The task to replay a journal.
-struct Replay<'a> {
+struct ReplayJournal<'a> {
     args: &'a ReplayArgs,
     journal: Journal,
 }
 
-impl Task for Replay<'_> {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+impl Task for ReplayJournal<'_> {
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         replay_journal::<F>(self.args, self.journal)
     }
 }
 
-fn replay_journal<F: FamilyLab>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
+fn replay_journal<F: FamilyLab>(args: &ReplayArgs, mut journal: Journal) -> anyhow::Result<CommandOutcome> {
     spec_of::<F, _>(&journal).map_err(|error| journal_error(&args.file, error))?;
     let header = journal.header().clone();
     let (replayed, pictures) = picture::draw::<F, _>(&args.picture, &header, |pictures| {
-        let replayed = replay(args, &mut journal, pictures)?;
+        let replayed = replay_and_print(args, &mut journal, pictures)?;
         if replayed.is_cut_short() {
             pictures.mark_incomplete();
         }
@@ -63,7 +63,7 @@ fn replay_journal<F: FamilyLab>(args: &ReplayArgs, mut journal: Journal) -> anyh
     // Print the result even if the pictures could not be written.
     let drawn = pictures.as_deref().unwrap_or_default();
     if args.json {
-        report::json(&Report { journal: JournalReport::new(&replayed, Some(true)), pictures: drawn })?;
+        report::print_json(&Report { journal: JournalReport::new(&replayed, Some(true)), pictures: drawn })?;
     } else if !args.picture.takes_stdout() {
         report::print_journal(&replayed, " replayed, all as recorded")?;
         let mut out = output();
@@ -72,11 +72,11 @@ fn replay_journal<F: FamilyLab>(args: &ReplayArgs, mut journal: Journal) -> anyh
         }
     }
     pictures?;
-    Ok(Verdict::from_run(&replayed.verdicts))
+    Ok(CommandOutcome::from_verdicts(&replayed.verdicts))
 }
 
 /// Replays the nodes, observed by `pictures`, and prints the steps if the options ask for them.
-fn replay<F: FamilyLab>(
+fn replay_and_print<F: FamilyLab>(
     args: &ReplayArgs,
     journal: &mut Journal,
     pictures: &mut PictureObserver<'_, F>,
@@ -85,11 +85,11 @@ fn replay<F: FamilyLab>(
     if args.steps {
         writeln!(out, "{}", paint::dim(&trace::heading(journal.header().nodes)))?;
     }
-    let mut failed = None;
+    let mut write_error = None;
     let steps = args.steps.then(|| {
         Trace::<F>::of(journal.header(), |line| {
             let written = writeln!(out, "{}", trace::render(line, paint::ink));
-            failed = failed.take().or(written.err());
+            write_error = write_error.take().or(written.err());
         })
     });
     let result = replay::replay::<F, _, _>(journal, (steps, pictures)).map(|(replayed, (steps, _))| {
@@ -104,7 +104,7 @@ fn replay<F: FamilyLab>(
             return Err(journal_error(&args.file, error));
         }
     };
-    if let Some(error) = failed {
+    if let Some(error) = write_error {
         return Err(error.into());
     }
     if args.steps {

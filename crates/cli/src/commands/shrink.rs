@@ -1,6 +1,6 @@
 //! `quorate shrink`: reduces a failing run to the smallest one that still fails.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::ShrinkArgs;
 use crate::commands::trace::{journal_error, open};
 use crate::output::{display_path, output};
@@ -49,7 +49,7 @@ struct Report<'a> {
     replay: String,
 }
 
-pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<CommandOutcome> {
     let journal = Path::new(args.run.subject());
     match args.run.entry() {
         Ok(entry) => dispatch_to_family(entry, args),
@@ -66,19 +66,19 @@ pub(crate) fn run(args: &ShrinkArgs) -> anyhow::Result<Verdict> {
 }
 
 impl Task for &ShrinkArgs {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         let mut spec = self.run.spec::<F>()?;
-        let out = out(self, spec.algorithm.name(), None)?;
+        let out = script_output(self, spec.algorithm.name(), None)?;
         let bar = Bar::new();
         if let Some(seeds) = self.seeds {
             spec.seed = first_failure(&spec, seeds, self.property.as_deref(), &bar)?;
         }
         let request = Request { spec, property: self.property.clone(), tries: self.max_tries };
-        let begin = Instant::now();
-        let shrunk = shrink::run(&request, &mut |progress| bar.show(progress)).map_err(as_text)?;
+        let started = Instant::now();
+        let shrunk = shrink::run(&request, &mut |progress| bar.show(progress)).map_err(to_anyhow)?;
         bar.end();
-        conclude(self, shrunk, &out, begin)
+        conclude(self, shrunk, &out, started)
     }
 }
 
@@ -89,51 +89,53 @@ struct ShrinkJournal<'a> {
 }
 
 impl Task for ShrinkJournal<'_> {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         let Self { args, journal } = self;
         let algorithm = F::profile(entry).name;
-        if args.given.run {
+        if args.given.describe_run {
             bail!("The journal {} describes the run; leave out the options of the run.", display_path(journal));
         }
-        let out = out(args, algorithm, Some(journal))?;
+        let out = script_output(args, algorithm, Some(journal))?;
         let bar = Bar::new();
-        let begin = Instant::now();
+        let started = Instant::now();
         let shrunk = shrink::run_journal::<F, _>(
-            || reopened(journal),
+            || reopen(journal),
             args.property.as_deref(),
             args.max_tries,
             &mut |progress| bar.show(progress),
         );
         let shrunk = shrunk.map_err(|error| journal_error(journal, error))?;
         bar.end();
-        conclude(args, shrunk, &out, begin)
+        conclude(args, shrunk, &out, started)
     }
 }
 
-fn reopened(path: &Path) -> Result<record::Journal<BufReader<File>>, LabError> {
+fn reopen(path: &Path) -> Result<record::Journal<BufReader<File>>, LabError> {
     let file = File::open(path).map_err(record::JournalError::from)?;
     Ok(record::Journal::open(BufReader::new(file))?)
 }
 
-fn as_text(error: ShrinkError) -> anyhow::Error {
+fn to_anyhow(error: ShrinkError) -> anyhow::Error {
     anyhow!("{error}")
 }
 
+/// Returns the first of `seeds` seeds with which the property, or any property, fails.
 fn first_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64, property: Option<&str>, bar: &Bar) -> anyhow::Result<u64> {
-    let found = shrink::first_failing(spec, seeds, property, |tried| bar.show_seeds(tried, seeds)).map_err(as_text)?;
+    let found =
+        shrink::first_failing(spec, seeds, property, |tried| bar.show_seeds(tried, seeds)).map_err(to_anyhow)?;
     found.ok_or_else(|| {
         if interrupt::was_requested() {
             return anyhow!("Interrupted: no seed has failed so far, so there is nothing to shrink.");
         }
-        let what = property.map_or_else(|| "every property holds".into(), |name| format!("'{name}' holds"));
-        anyhow!("With {}, starting at {}, {what}, so there is nothing to shrink.", count(seeds, "seed"), spec.seed)
+        let holding = property.map_or_else(|| "every property holds".into(), |name| format!("'{name}' holds"));
+        anyhow!("With {}, starting at {}, {holding}, so there is nothing to shrink.", count(seeds, "seed"), spec.seed)
     })
 }
 
 /// Returns the output of the script. Never overwrites an input, and overwrites a file that another
 /// program wrote only if `--out` names it.
-fn out(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Result<Out> {
+fn script_output(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Result<Out> {
     let default = PathBuf::from(format!("{algorithm}.script"));
     if args.out.as_deref() == Some(Path::new("-")) {
         ensure!(!args.json, "--json and --out - both write to standard output; leave out one of them.");
@@ -141,12 +143,12 @@ fn out(args: &ShrinkArgs, algorithm: &str, journal: Option<&Path>) -> anyhow::Re
     }
     let out = args.out.clone().unwrap_or(default);
     let resolved = |path: &Path| path.canonicalize().ok();
-    for (what, input) in [("script", args.run.script()), ("journal", journal)] {
+    for (kind, input) in [("script", args.run.script()), ("journal", journal)] {
         if input.and_then(resolved).is_some_and(|input| resolved(&out) == Some(input)) {
-            bail!("--out {} would overwrite the {what}; give the script another file name.", display_path(&out));
+            bail!("--out {} would overwrite the {kind}; give the script another file name.", display_path(&out));
         }
     }
-    if args.out.is_none() && out.exists() && !is_ours(&out) {
+    if args.out.is_none() && out.exists() && !is_shrunk_script(&out) {
         bail!(
             "{} exists and was not written by quorate shrink; give the script another file name with --out FILE.",
             display_path(&out)
@@ -163,9 +165,9 @@ enum Out {
     Stdout(PathBuf),
 }
 
-fn is_ours(path: &Path) -> bool {
-    let mut first = [0; MARK.len()];
-    File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok() && first == *MARK.as_bytes())
+fn is_shrunk_script(path: &Path) -> bool {
+    let mut start = [0; MARK.len()];
+    File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == *MARK.as_bytes())
 }
 
 /// Saves the script and prints the report.
@@ -173,40 +175,41 @@ fn conclude<F: FamilyLab>(
     args: &ShrinkArgs,
     mut shrunk: Shrunk<F>,
     out: &Out,
-    begin: Instant,
-) -> anyhow::Result<Verdict> {
-    let seconds = begin.elapsed().as_secs_f64();
-    let verdict = if shrunk.end == End::Interrupted { Verdict::Unfinished } else { Verdict::Holds };
+    started: Instant,
+) -> anyhow::Result<CommandOutcome> {
+    let seconds = started.elapsed().as_secs_f64();
+    let outcome = if shrunk.end == End::Interrupted { CommandOutcome::Unfinished } else { CommandOutcome::Holds };
     let (Out::File(path) | Out::Stdout(path)) = out;
     shrunk.spec.script_path = shrunk.spec.script.is_some().then(|| path.display().to_string());
     let saved = shrunk.spec.script.is_some().then_some(path.as_path());
     match out {
         Out::Stdout(_) if saved.is_none() => {
             eprintln!("{UNSAVED} To see it again: {}", shrunk.spec.command("sim"));
-            return Ok(verdict);
+            return Ok(outcome);
         }
         Out::Stdout(_) => {
-            output().write_all(text(&shrunk).as_bytes())?;
-            eprint!("{}", limits(&shrunk));
-            return Ok(verdict);
+            output().write_all(script_text(&shrunk).as_bytes())?;
+            eprint!("{}", remark_on_size(&shrunk));
+            return Ok(outcome);
         }
-        Out::File(path) if saved.is_some() => fs::write(path, text(&shrunk))
+        Out::File(path) if saved.is_some() => fs::write(path, script_text(&shrunk))
             .map_err(|error| anyhow!("Cannot write the script {}: {error}. Nothing was saved.", display_path(path)))?,
         Out::File(_) => {}
     }
     if args.json {
-        json(&shrunk, saved)?;
+        print_json(&shrunk, saved)?;
     } else {
         print(&shrunk, saved, seconds)?;
     }
-    Ok(verdict)
+    Ok(outcome)
 }
 
-fn text<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
+/// Returns the content of the script file: comments about the failure, and the script itself.
+fn script_text<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let Shrunk { spec, property, violation, before, after, .. } = shrunk;
     let mut lines = vec![format!("{MARK}: '{property}' of {} fails.", spec.algorithm)];
-    let why = violation.text.lines().next().unwrap_or_default().trim_end_matches('.');
-    lines.push(format!("# At {}: {why}.", violation.time));
+    let reason = violation.text.lines().next().unwrap_or_default().trim_end_matches('.');
+    lines.push(format!("# At {}: {reason}.", violation.time));
     let events = [after.events, before.events].map(|events| count(events, "event"));
     lines.push(format!("# The run has {}; the original run had {}.", events[0], events[1]));
     lines.push(format!("# To see it: {}", spec.command("sim")));
@@ -215,7 +218,7 @@ fn text<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
 }
 
 /// Describes whether the run might become smaller, or is the smallest already.
-fn limits<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
+fn remark_on_size<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     let Shrunk { before, after, tries, end, .. } = shrunk;
     let used = if *tries == 1 { "The only try was used".into() } else { format!("All {tries} tries were used") };
     match end {
@@ -228,15 +231,15 @@ fn limits<F: FamilyLab>(shrunk: &Shrunk<F>) -> String {
     }
 }
 
-fn lines<F: FamilyLab>(spec: &Spec<F>) -> u64 {
+fn script_lines<F: FamilyLab>(spec: &Spec<F>) -> u64 {
     spec.script
         .as_ref()
         .map_or(0, |script| (script.commands.len() + script.faults.len() + script.directions.len()) as u64)
 }
 
-fn json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::Result<()> {
+fn print_json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::Result<()> {
     let Shrunk { spec, property, kind, violation, before, after, tries, end } = shrunk;
-    report::json(&Report {
+    report::print_json(&Report {
         algorithm: spec.algorithm.name(),
         property,
         kind: *kind,
@@ -244,7 +247,7 @@ fn json<F: FamilyLab>(shrunk: &Shrunk<F>, out: Option<&Path>) -> anyhow::Result<
         time_ns: violation.time.nanos(),
         before: *before,
         after: *after,
-        lines: lines(spec),
+        lines: script_lines(spec),
         tries: *tries,
         end: *end,
         script: spec.script.as_ref().map(ToString::to_string),
@@ -271,11 +274,11 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
     }
     let verdict = property::Verdict::judged(property, *kind, Some(violation.clone()));
     writeln!(out)?;
-    report::verdicts(std::slice::from_ref(&verdict), &mut out)?;
+    report::print_verdicts(std::slice::from_ref(&verdict), &mut out)?;
     if after.events <= MAX_FULL_EVENTS {
-        report::all_steps_to_violation(spec, &verdict, &mut out)?;
+        report::print_all_steps_to_violation(spec, &verdict, &mut out)?;
     } else {
-        report::steps_to_violation(spec, &verdict, &mut out)?;
+        report::print_steps_to_violation(spec, &verdict, &mut out)?;
     }
     match (saved, &spec.script) {
         (Some(path), Some(script)) => {
@@ -291,9 +294,9 @@ fn print<F: FamilyLab>(shrunk: &Shrunk<F>, saved: Option<&Path>, seconds: f64) -
         }
         _ => writeln!(out, "\n{UNSAVED}")?,
     }
-    let limits = limits(shrunk);
-    if !limits.is_empty() {
-        write!(out, "\n{limits}")?;
+    let remark = remark_on_size(shrunk);
+    if !remark.is_empty() {
+        write!(out, "\n{remark}")?;
     }
     writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
     Ok(())

@@ -1,8 +1,8 @@
 //! `quorate sim`: runs an algorithm once in the simulator.
 
 use super::{armies, berkeley, detector, local};
-use crate::Verdict;
-use crate::args::{LocalSim, SimArgs};
+use crate::CommandOutcome;
+use crate::args::{SimArgs, SimDemonstration};
 use crate::output::{display_path, output};
 use crate::picture::{self, CommandIo, Picture, PictureObserver};
 use crate::report::{Measured, RunReport, count};
@@ -34,27 +34,27 @@ struct Report<'a, F: FamilyLab> {
     pictures: &'a [Picture],
 }
 
-pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Verdict> {
-    match &args.local {
-        Some(LocalSim::Local(args)) => local::sim(args),
-        Some(LocalSim::Race(args)) => local::race(args),
-        Some(LocalSim::Armies(args)) => armies::sim(args),
-        Some(LocalSim::Berkeley(args)) => berkeley::run(args),
-        Some(LocalSim::Detector(args)) => detector::sim(args),
+pub(crate) fn run(args: &SimArgs) -> anyhow::Result<CommandOutcome> {
+    match &args.demonstration {
+        Some(SimDemonstration::Local(args)) => local::sim(args),
+        Some(SimDemonstration::Race(args)) => local::race(args),
+        Some(SimDemonstration::Armies(args)) => armies::sim(args),
+        Some(SimDemonstration::Berkeley(args)) => berkeley::run(args),
+        Some(SimDemonstration::Detector(args)) => detector::sim(args),
         None => dispatch_to_family(args.run.entry()?, args),
     }
 }
 
 impl Task for &SimArgs {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         simulate::<F>(self, entry)
     }
 }
 
-fn simulate<F: FamilyLab>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+fn simulate<F: FamilyLab>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
     let spec = args.run.spec::<F>()?;
-    check_files(args)?;
+    validate_files(args)?;
     let (outcome, pictures) = picture::draw::<F, _>(&args.picture, &header(&spec)?, |pictures| {
         let outcome = if args.steps {
             run_with_steps(&spec, args.trace.as_deref(), pictures)?
@@ -74,7 +74,7 @@ fn simulate<F: FamilyLab>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::R
             family: F::FAMILY,
             nodes: spec.nodes,
             seed: spec.seed,
-            links: links(&spec),
+            links: link_kind(&spec),
             ending: outcome.ending,
             time_ns: outcome.time.nanos(),
             events: outcome.events,
@@ -84,20 +84,20 @@ fn simulate<F: FamilyLab>(args: &SimArgs, entry: &'static F::Entry) -> anyhow::R
             measured: Measured::<F>(&outcome.summary),
         };
         let broken_assumptions = if outcome.holds() { Vec::new() } else { spec.broken_assumptions() };
-        report::json(&Report { run, broken_assumptions, pictures: drawn })?;
+        report::print_json(&Report { run, broken_assumptions, pictures: drawn })?;
     } else if !args.picture.takes_stdout() {
         print(&spec, entry, &outcome, args, drawn)?;
     }
     pictures?;
-    Ok(Verdict::from_run(&outcome.verdicts))
+    Ok(CommandOutcome::from_verdicts(&outcome.verdicts))
 }
 
-fn check_files(args: &SimArgs) -> anyhow::Result<()> {
+fn validate_files(args: &SimArgs) -> anyhow::Result<()> {
     let options = [(args.json, "json"), (args.steps, "steps")];
     let stdout_option = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
     let inputs = [("script", args.run.script())];
     let journal = args.trace.as_deref();
-    args.picture.check(&CommandIo { stdout_option, inputs: &inputs, journal, ..CommandIo::default() })
+    args.picture.validate(&CommandIo { stdout_option, inputs: &inputs, journal, ..CommandIo::default() })
 }
 
 fn print<F: FamilyLab>(
@@ -115,16 +115,16 @@ fn print<F: FamilyLab>(
         count(spec.nodes as u64, "node"),
         spec.seed,
         spec.latency,
-        links(spec)
+        link_kind(spec)
     )?;
     let Outcome { messages, summary, verdicts, .. } = outcome;
-    report::figures(&Figures { spec, messages, summary, verdicts }, &mut out)?;
+    report::print_figures(&Figures { spec, messages, summary, verdicts }, &mut out)?;
     let time = outcome.time;
-    let served = F::progress(spec, summary);
+    let progress = F::progress(spec, summary);
     let ending = match outcome.ending {
         Ending::Done => format!("done at {time}"),
-        Ending::Stuck => format!("stuck at {time}: nothing more can happen{served}"),
-        Ending::Stopped => format!("stopped {}{served}", spec.limit_reached(outcome.events)),
+        Ending::Stuck => format!("stuck at {time}: nothing more can happen{progress}"),
+        Ending::Stopped => format!("stopped {}{progress}", spec.limit_reached(outcome.events)),
     };
     let summary = format!("{ending}, {}, trace {}", count(outcome.events, "event"), outcome.trace_hash);
     writeln!(out, "\n  {}", paint::dim(&summary))?;
@@ -135,19 +135,19 @@ fn print<F: FamilyLab>(
         writeln!(out, "  {}", paint::dim(&picture.line()))?;
     }
     if let Some(failure) = outcome.violated().next() {
-        report::assumptions(spec, &mut out)?;
+        report::print_broken_assumptions(spec, &mut out)?;
         if !args.steps {
-            report::steps_to_violation(spec, failure, &mut out)?;
+            report::print_steps_to_violation(spec, failure, &mut out)?;
         }
         writeln!(out)?;
-        picture::hints(spec, failure, outcome.events, &args.picture, &mut out)?;
+        picture::print_hints(spec, failure, outcome.events, &args.picture, &mut out)?;
     } else if verdicts.iter().any(|verdict| verdict.undecided.is_some()) {
         writeln!(out, "\nTo see it again: {}", spec.command("sim"))?;
     }
     Ok(())
 }
 
-fn links<F: FamilyLab>(spec: &Spec<F>) -> &'static str {
+fn link_kind<F: FamilyLab>(spec: &Spec<F>) -> &'static str {
     if spec.is_reliable() { "reliable" } else { "bare" }
 }
 
@@ -158,16 +158,16 @@ fn run_with_steps<F: FamilyLab>(
 ) -> anyhow::Result<Outcome<F>> {
     let mut out = BufWriter::new(output());
     writeln!(out, "{}", paint::dim(&trace::heading(spec.nodes)))?;
-    let mut failed = None;
+    let mut write_error = None;
     let steps = Trace::<F>::new(spec.nodes, |line| {
-        if failed.is_none() {
-            failed = writeln!(out, "{}", trace::render(line, paint::ink)).err();
+        if write_error.is_none() {
+            write_error = writeln!(out, "{}", trace::render(line, paint::ink)).err();
         }
     });
-    let (outcome, (mut steps, _)) = experiment::run_with(spec, writer(journal)?, (steps, pictures))?;
+    let (outcome, (mut steps, _)) = experiment::run_with(spec, journal_writer(journal)?, (steps, pictures))?;
     steps.finish();
     drop(steps);
-    if let Some(error) = failed {
+    if let Some(error) = write_error {
         return Err(error.into());
     }
     writeln!(out, "{}\n", paint::dim(&format!("{:>10}  {}", "", trace::legend(F::ROLES))))?;
@@ -180,40 +180,45 @@ fn run_with_progress<F: FamilyLab>(
     args: &SimArgs,
     pictures: &mut PictureObserver<'_, F>,
 ) -> anyhow::Result<Outcome<F>> {
-    let progress = Progress::<F>::new(F::goal(spec));
-    let (outcome, (progress, _)) = experiment::run_with(spec, writer(args.trace.as_deref())?, (progress, pictures))?;
+    let progress = ProgressObserver::<F>::new(F::goal(spec));
+    let (outcome, (progress, _)) =
+        experiment::run_with(spec, journal_writer(args.trace.as_deref())?, (progress, pictures))?;
     progress.bar.finish_and_clear();
     Ok(outcome)
 }
 
-fn writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
+fn journal_writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     let Some(path) = path else { return Ok(Box::new(io::sink())) };
     let file = File::create(path)
         .map_err(|error| anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path)))?;
     Ok(Box::new(BufWriter::new(file)))
 }
 
+/// Number of moments between two updates of the progress bar.
+const MOMENTS_PER_UPDATE: u64 = 1 << 18;
+
 /// Shows the progress of a long run.
-struct Progress<F: FamilyLab> {
+struct ProgressObserver<F: FamilyLab> {
     family: PhantomData<F>,
     bar: ProgressBar,
     moments: u64,
-    reached: u64,
+    /// Number of moments that count towards the goal of the run.
+    progress: u64,
 }
 
-impl<F: FamilyLab> Progress<F> {
+impl<F: FamilyLab> ProgressObserver<F> {
     fn new(goal: u64) -> Self {
         let bar = progress::bar(goal, &format!("{{pos}}/{{len}} {}, {{msg}}{{elapsed}}", F::PROGRESS));
-        Self { family: PhantomData, bar, moments: 0, reached: 0 }
+        Self { family: PhantomData, bar, moments: 0, progress: 0 }
     }
 }
 
-impl<F: FamilyLab> Observer<F::Command, F::Event> for Progress<F> {
+impl<F: FamilyLab> Observer<F::Command, F::Event> for ProgressObserver<F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
-        self.reached += u64::from(F::is_progress(moment));
+        self.progress += u64::from(F::is_progress(moment));
         self.moments += 1;
-        if self.moments.is_multiple_of(1 << 18) {
-            self.bar.set_position(self.reached);
+        if self.moments.is_multiple_of(MOMENTS_PER_UPDATE) {
+            self.bar.set_position(self.progress);
             self.bar.set_message(format!("{:.1} million moments, ", self.moments as f64 / 1e6));
         }
     }

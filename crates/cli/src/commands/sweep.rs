@@ -2,7 +2,7 @@
 
 mod family;
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::{PictureArgs, SweepArgs, threads};
 use crate::output::output;
 use crate::picture::{self, CommandIo, Picture};
@@ -28,7 +28,7 @@ struct Report<'a> {
     undecided: u64,
     events: u64,
     seconds: f64,
-    properties: Vec<Row>,
+    properties: Vec<PropertyRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failure>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -36,7 +36,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct PropertyRow {
     name: &'static str,
     kind: Kind,
     /// Null if it fails with no seed, and some seeds leave it undecided.
@@ -57,7 +57,7 @@ struct Failure {
     replay: String,
 }
 
-pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<CommandOutcome> {
     if let Some(family) = &args.family {
         return family::run(args, family);
     }
@@ -65,41 +65,41 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Verdict> {
 }
 
 impl Task for &SweepArgs {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         sweep::<F>(self)
     }
 }
 
-fn sweep<F: FamilyLab>(args: &SweepArgs) -> anyhow::Result<Verdict> {
+fn sweep<F: FamilyLab>(args: &SweepArgs) -> anyhow::Result<CommandOutcome> {
     let spec = args.run.spec::<F>()?;
     let (stdout_option, inputs) = (args.json.then_some("json"), [("script", args.run.script())]);
-    args.picture.check(&CommandIo { stdout_option, inputs: &inputs, ..CommandIo::default() })?;
+    args.picture.validate(&CommandIo { stdout_option, inputs: &inputs, ..CommandIo::default() })?;
     anyhow::ensure!(args.seeds > 0, "--seeds must be at least 1; got 0.");
     let threads = threads(args.threads)?;
     let sweep = Sweep { spec, seeds: args.seeds, threads, keep_going: args.keep_going };
     let bar = progress::bar(args.seeds, "{pos}/{len} seeds, {per_sec}, {eta} left{msg}");
-    let begin = Instant::now();
+    let started = Instant::now();
     interrupt::install_handler();
-    let summary = sweep::run(&sweep, |so_far| {
-        bar.set_position(so_far.seeds);
-        if so_far.failed > 0 {
-            bar.set_message(format!(", {} failed", so_far.failed));
+    let summary = sweep::run(&sweep, |summary| {
+        bar.set_position(summary.seeds);
+        if summary.failed > 0 {
+            bar.set_message(format!(", {} failed", summary.failed));
         }
         !interrupt::was_requested()
     })?;
     bar.finish_and_clear();
-    let seconds = begin.elapsed().as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     let failure = match &summary.first_failure {
         Some((seed, _)) if !args.json || args.picture.is_wanted() => {
-            Some(repeat(with_seed(&sweep.spec, *seed), &args.picture)?)
+            Some(repeat_failed_run(with_seed(&sweep.spec, *seed), &args.picture)?)
         }
         Some(_) | None => None,
     };
     // Print the verdicts even if the picture could not be written.
     let drawn = failure.as_ref().and_then(|failure| failure.pictures.as_deref().ok()).unwrap_or_default();
     if args.json {
-        report::json(&json(&sweep.spec, &summary, seconds, drawn))?;
+        report::print_json(&json_report(&sweep.spec, &summary, seconds, drawn))?;
     } else if args.picture.takes_stdout() {
         note_nothing_to_draw(args, &summary, &mut io::stderr())?;
     } else {
@@ -108,8 +108,8 @@ fn sweep<F: FamilyLab>(args: &SweepArgs) -> anyhow::Result<Verdict> {
     if let Some(failure) = failure {
         failure.pictures?;
     }
-    let is_open = is_interrupted(&sweep, &summary) || summary.failed == 0 && summary.undecided > 0;
-    Ok(if is_open { Verdict::Unfinished } else { Verdict::from_holds(summary.holds()) })
+    let is_unfinished = is_interrupted(&sweep, &summary) || summary.failed == 0 && summary.undecided > 0;
+    Ok(if is_unfinished { CommandOutcome::Unfinished } else { CommandOutcome::from_holds(summary.holds()) })
 }
 
 /// The repeated run of the first failing seed.
@@ -119,7 +119,7 @@ struct FailedRun<F: FamilyLab> {
     pictures: anyhow::Result<Vec<Picture>>,
 }
 
-fn repeat<F: FamilyLab>(spec: Spec<F>, args: &PictureArgs) -> anyhow::Result<FailedRun<F>> {
+fn repeat_failed_run<F: FamilyLab>(spec: Spec<F>, args: &PictureArgs) -> anyhow::Result<FailedRun<F>> {
     let (outcome, pictures) = picture::draw::<F, _>(args, &header(&spec)?, |pictures| {
         Ok(experiment::run_with(&spec, io::sink(), pictures)?.0)
     })?;
@@ -139,8 +139,13 @@ fn is_interrupted<F: FamilyLab>(sweep: &Sweep<F>, summary: &Summary) -> bool {
     summary.seeds < sweep.seeds && summary.failed == 0
 }
 
-fn json<'a, F: FamilyLab>(spec: &'a Spec<F>, summary: &Summary, seconds: f64, pictures: &'a [Picture]) -> Report<'a> {
-    let row = |tally: &Tally| Row {
+fn json_report<'a, F: FamilyLab>(
+    spec: &'a Spec<F>,
+    summary: &Summary,
+    seconds: f64,
+    pictures: &'a [Picture],
+) -> Report<'a> {
+    let row = |tally: &Tally| PropertyRow {
         name: tally.name,
         kind: tally.kind,
         holds: tally.holds(summary.seeds),
@@ -188,7 +193,7 @@ fn print<F: FamilyLab>(
         count(summary.events, "event")
     )?;
     for tally in &summary.properties {
-        report::property(tally.kind, tally.name, &in_words(tally, summary.seeds), &mut out)?;
+        report::print_property(tally.kind, tally.name, &describe(tally, summary.seeds), &mut out)?;
     }
     if let Some((seed, property::Verdict { name, undecided: Some(why), .. })) = &summary.first_undecided {
         writeln!(out, "\nWith seed {seed}, '{name}' is undecided: {why}.")?;
@@ -196,15 +201,15 @@ fn print<F: FamilyLab>(
     if let (Some((seed, verdict)), Some(FailedRun { spec, outcome, pictures })) = (&summary.first_failure, failure) {
         let text = verdict.violation.as_ref().map(|violation| violation.text.as_str()).unwrap_or_default();
         writeln!(out, "\nWith seed {seed}, '{}' fails: {text}.", verdict.name)?;
-        report::assumptions(spec, &mut out)?;
+        report::print_broken_assumptions(spec, &mut out)?;
         if let Some(failure) = outcome.violated().next() {
-            report::steps_to_violation(spec, failure, &mut out)?;
+            report::print_steps_to_violation(spec, failure, &mut out)?;
         }
         writeln!(out)?;
         for picture in pictures.as_deref().unwrap_or_default() {
             writeln!(out, "{}", paint::dim(&picture.line()))?;
         }
-        picture::hints(spec, verdict, outcome.events, &args.picture, &mut out)?;
+        picture::print_hints(spec, verdict, outcome.events, &args.picture, &mut out)?;
         if !sweep.keep_going && summary.seeds < sweep.seeds {
             writeln!(out, "{}", paint::dim("The sweep stops at the first failure; --keep-going counts all failures."))?;
         }
@@ -221,7 +226,7 @@ fn print<F: FamilyLab>(
     Ok(())
 }
 
-fn in_words(tally: &Tally, seeds: u64) -> String {
+fn describe(tally: &Tally, seeds: u64) -> String {
     let Tally { kind, held, undecided, .. } = *tally;
     match (kind, tally.holds(seeds)) {
         (_, None) => paint::warn(&undecided_in(undecided, seeds)),

@@ -1,6 +1,6 @@
 //! `quorate trace`: prints a journal.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::TraceArgs;
 use crate::output::{display_path, output};
 use crate::report::JournalReport;
@@ -39,7 +39,7 @@ pub(crate) fn journal_error(path: &Path, error: impl Display) -> anyhow::Error {
     anyhow!("In {}: {error}", display_path(path))
 }
 
-pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<CommandOutcome> {
     let journal = open(&args.file)?;
     let entry = entry_of(&journal).map_err(|error| journal_error(&args.file, error))?;
     dispatch_to_family(entry, PrintJournal { args, journal })
@@ -52,27 +52,27 @@ struct PrintJournal<'a> {
 }
 
 impl Task for PrintJournal<'_> {
-    type Output = anyhow::Result<Verdict>;
-    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<Verdict> {
+    type Output = anyhow::Result<CommandOutcome>;
+    fn perform<F: FamilyLab>(self, _entry: &'static F::Entry) -> anyhow::Result<CommandOutcome> {
         print_journal::<F>(self.args, self.journal)
     }
 }
 
-fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow::Result<Verdict> {
+fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow::Result<CommandOutcome> {
     let invalid = |error: LabError| journal_error(&args.file, error);
     match (&args.before, args.summary) {
         (Some(lines), _) => {
             let clocks = clocks_at::<F>(&mut journal, lines).map_err(invalid)?;
-            before(args, lines, &clocks, journal.line())
+            print_order(args, lines, &clocks, journal.line())
         }
         (None, true) => {
             let read = summarise::<F, _>(&mut journal).map_err(invalid)?;
             if args.json {
-                report::json(&JournalReport::new(&read, None))?;
+                report::print_json(&JournalReport::new(&read, None))?;
             } else {
                 report::print_journal(&read, "")?;
             }
-            Ok(Verdict::from_run(&read.verdicts))
+            Ok(CommandOutcome::from_verdicts(&read.verdicts))
         }
         (None, false) => {
             let mut out = BufWriter::new(output());
@@ -87,7 +87,7 @@ fn print_journal<F: FamilyLab>(args: &TraceArgs, mut journal: Journal) -> anyhow
                 Ok(error) => invalid(error),
                 Err(error) => error,
             })?;
-            Ok(Verdict::Holds)
+            Ok(CommandOutcome::Holds)
         }
     }
 }
@@ -101,11 +101,11 @@ fn text_steps<F: FamilyLab>(journal: &mut Journal, args: &TraceArgs, out: &mut i
 }
 
 fn json_steps<F: FamilyLab>(journal: &mut Journal, out: &mut impl Write) -> anyhow::Result<()> {
-    let mut before = "[\n";
+    let mut separator = "[\n";
     each_step::<F>(journal, |step| {
-        write!(out, "{}{}", std::mem::replace(&mut before, ",\n"), serde_json::to_string(&step)?)
+        write!(out, "{}{}", std::mem::replace(&mut separator, ",\n"), serde_json::to_string(&step)?)
     })?;
-    writeln!(out, "{}]", if before == "[\n" { "[" } else { "\n" })?;
+    writeln!(out, "{}]", if separator == "[\n" { "[" } else { "\n" })?;
     Ok(())
 }
 
@@ -126,9 +126,9 @@ struct Step {
 }
 
 impl Step {
-    fn text(&self, clocks: bool) -> String {
+    fn text(&self, with_clock: bool) -> String {
         match &self.clock {
-            Some(clock) if clocks => format!("{}  {}", self.rendered, paint::dim(&clock.to_string())),
+            Some(clock) if with_clock => format!("{}  {}", self.rendered, paint::dim(&clock.to_string())),
             Some(_) | None => self.rendered.clone(),
         }
     }
@@ -136,15 +136,15 @@ impl Step {
 
 fn each_step<F: FamilyLab>(journal: &mut Journal, mut print: impl FnMut(Step) -> io::Result<()>) -> anyhow::Result<()> {
     let nodes = spec_of::<F, _>(journal)?.nodes;
-    let shown = RefCell::new(None);
-    let lines = Trace::<F>::of(journal.header(), |line: &Line| *shown.borrow_mut() = Some(line.clone()));
+    let last_line = RefCell::new(None);
+    let lines = Trace::<F>::of(journal.header(), |line: &Line| *last_line.borrow_mut() = Some(line.clone()));
     let mut observer = (ClockObserver::new(nodes), lines);
     while journal.show::<F::Command, F::Event>(&mut observer).map_err(LabError::from)? {
         observer.1.finish();
-        if let Some(line) = shown.borrow_mut().take() {
+        if let Some(line) = last_line.borrow_mut().take() {
             let rendered = trace::render(&line, paint::ink);
             let Line { time, node, parts, .. } = line;
-            let clock = observer.0.step.clone();
+            let clock = observer.0.step_clock.clone();
             print(Step { line: journal.line(), time_ns: time.nanos(), node, parts, clock, rendered })?;
         }
     }
@@ -154,19 +154,19 @@ fn each_step<F: FamilyLab>(journal: &mut Journal, mut print: impl FnMut(Step) ->
 /// Computes vector clocks, and keeps the clock of the last line if it was a step.
 struct ClockObserver {
     causality: Causality,
-    step: Option<VectorClock>,
+    step_clock: Option<VectorClock>,
 }
 
 impl ClockObserver {
     fn new(nodes: usize) -> Self {
-        Self { causality: Causality::new(nodes), step: None }
+        Self { causality: Causality::new(nodes), step_clock: None }
     }
 }
 
 impl<C, E> Observer<C, E> for ClockObserver {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.causality.observe(moment);
-        self.step = match moment {
+        self.step_clock = match moment {
             Moment::Input { node, .. } | Moment::Effect { node, .. } => self.causality.clock(*node).cloned(),
             Moment::World { .. } => None,
         };
@@ -179,7 +179,7 @@ fn clocks_at<F: FamilyLab>(journal: &mut Journal, lines: &[u64]) -> Result<Vec<O
     let mut clocks = vec![None; lines.len()];
     while journal.show::<F::Command, F::Event>(&mut observer)? {
         for (clock, _) in clocks.iter_mut().zip(lines).filter(|(_, line)| **line == journal.line()) {
-            *clock = observer.step.clone();
+            *clock = observer.step_clock.clone();
         }
     }
     Ok(clocks)
@@ -195,33 +195,38 @@ struct Order<'a> {
 }
 
 /// Prints whether the step on the first line happened before the step on the second.
-fn before(args: &TraceArgs, lines: &[u64], clocks: &[Option<VectorClock>], last: u64) -> anyhow::Result<Verdict> {
+fn print_order(
+    args: &TraceArgs,
+    lines: &[u64],
+    clocks: &[Option<VectorClock>],
+    last_line: u64,
+) -> anyhow::Result<CommandOutcome> {
     if let Some((line, _)) = lines.iter().zip(clocks).find(|(_, clock)| clock.is_none()) {
-        return Err(journal_error(&args.file, not_a_step(*line, last)));
+        return Err(journal_error(&args.file, not_a_step(*line, last_line)));
     }
-    let (&[first, second], [Some(one), Some(other)]) = (lines, clocks) else {
+    let (&[first, second], [Some(first_clock), Some(second_clock)]) = (lines, clocks) else {
         anyhow::bail!("--before needs two line numbers, such as --before 4 9.");
     };
-    let happened_before = one.happened_before(other);
-    let concurrent = one.concurrent_with(other);
+    let happened_before = first_clock.happened_before(second_clock);
+    let concurrent = first_clock.concurrent_with(second_clock);
     if args.json {
-        report::json(&Order { first, second, happened_before, concurrent, clocks: [one, other] })?;
-        return Ok(Verdict::Holds);
+        report::print_json(&Order { first, second, happened_before, concurrent, clocks: [first_clock, second_clock] })?;
+        return Ok(CommandOutcome::Holds);
     }
     let relation = match (happened_before, concurrent) {
         (true, _) => "happened before",
         (false, true) => "is concurrent with",
-        (false, false) if one == other => "is the same step as",
+        (false, false) if first_clock == second_clock => "is the same step as",
         (false, false) => "happened after",
     };
-    writeln!(output(), "Line {first} {one} {relation} line {second} {other}.")?;
-    Ok(Verdict::Holds)
+    writeln!(output(), "Line {first} {first_clock} {relation} line {second} {second_clock}.")?;
+    Ok(CommandOutcome::Holds)
 }
 
-fn not_a_step(line: u64, last: u64) -> String {
+fn not_a_step(line: u64, last_line: u64) -> String {
     let why = match line {
         0 | 1 => "steps begin on line 2".into(),
-        _ if line > last => format!("the last line is {last}"),
+        _ if line > last_line => format!("the last line is {last_line}"),
         _ => "it is a fault or another event outside the nodes".into(),
     };
     format!("Line {line} is not a step of a node: {why}.")

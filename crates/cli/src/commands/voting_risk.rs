@@ -3,8 +3,8 @@
 
 use crate::args::{MethodArg, SimulateArg, VotingRiskArgs};
 use crate::output::output;
-use crate::report::{grouped, json};
-use crate::{Verdict, interrupt, paint, progress};
+use crate::report::{grouped, print_json};
+use crate::{CommandOutcome, interrupt, paint, progress};
 use quorate_core::Duration;
 use quorate_demos::voting_risk::{
     Ballot, DrawTrial, Forgetting, LEVEL, Likelihood, NodeTrial, Tally, Trial, ln_as_printed, simulate, violation,
@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// Minimum probability to simulate. Rarer events do not occur in a practical number of trials.
-const MIN_SIMULATED: f64 = 1e-4;
+const MIN_SIMULATED_PROBABILITY: f64 = 1e-4;
 
 /// The settings and results, as `--json` prints them.
 #[derive(Serialize)]
@@ -54,30 +54,31 @@ impl From<Trials> for SimulationReport {
 #[derive(Clone, Copy)]
 struct Trials {
     method: MethodArg,
-    wanted: u64,
+    /// Number of trials to run; an interrupt leaves fewer in `tally`.
+    requested: u64,
     tally: Tally,
 }
 
-pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<CommandOutcome> {
     let ballot = Ballot::new(args.replicas, args.majority())?;
     let forgetting = Forgetting::new(args.interval.0, args.lifetime.0)?;
     let method = args.method()?;
-    let wanted = args.trials(method)?;
+    let requested = args.trials(method)?;
     let likelihood = violation(ballot, forgetting);
     let is_simulated = match args.simulate {
-        SimulateArg::Auto => likelihood.value() >= MIN_SIMULATED,
+        SimulateArg::Auto => likelihood.value() >= MIN_SIMULATED_PROBABILITY,
         SimulateArg::Always => true,
         SimulateArg::Never => false,
     };
     let trials = is_simulated.then(|| {
         let tally = match method {
-            MethodArg::Nodes => run_trials(&mut NodeTrial::new(ballot, forgetting, args.seed), wanted),
-            MethodArg::Draws => run_trials(&mut DrawTrial::new(ballot, forgetting, args.seed), wanted),
+            MethodArg::Nodes => run_trials(&mut NodeTrial::new(ballot, forgetting, args.seed), requested),
+            MethodArg::Draws => run_trials(&mut DrawTrial::new(ballot, forgetting, args.seed), requested),
         };
-        Trials { method, wanted, tally }
+        Trials { method, requested, tally }
     });
     if args.json {
-        json(&Report {
+        print_json(&Report {
             replicas: ballot.replicas(),
             majority: ballot.majority(),
             p: forgetting.chance(),
@@ -88,16 +89,16 @@ pub(crate) fn run(args: &VotingRiskArgs) -> anyhow::Result<Verdict> {
     } else {
         print(ballot, forgetting, likelihood, trials, args)?;
     }
-    let is_complete = trials.is_none_or(|trials| trials.tally.trials == trials.wanted);
-    Ok(if is_complete { Verdict::Holds } else { Verdict::Unfinished })
+    let is_complete = trials.is_none_or(|trials| trials.tally.trials == trials.requested);
+    Ok(if is_complete { CommandOutcome::Holds } else { CommandOutcome::Unfinished })
 }
 
 /// Runs the trials, until all are done or the user interrupts.
-fn run_trials(trial: &mut impl Trial, wanted: u64) -> Tally {
+fn run_trials(trial: &mut impl Trial, requested: u64) -> Tally {
     interrupt::install_handler();
-    let bar = progress::bar(wanted, "{pos}/{len} trials, {eta} left");
-    let tally = simulate(trial, wanted, |so_far| {
-        bar.set_position(so_far.trials);
+    let bar = progress::bar(requested, "{pos}/{len} trials, {eta} left");
+    let tally = simulate(trial, requested, |tally| {
+        bar.set_position(tally.trials);
         !interrupt::was_requested()
     });
     bar.finish_and_clear();
@@ -117,20 +118,21 @@ fn print(
     let (interval, lifetime) = (Length(forgetting.interval()), Length(forgetting.lifetime()));
     let chance = Likelihood::of(forgetting.chance());
     writeln!(out, "{} · a voter forgets with p = {chance} ({interval} of {lifetime})\n", paint::bold(&title))?;
-    let forgets = if ballot.overlap() == majority { "all".into() } else { format!("{} or more", ballot.overlap()) };
+    let forgetting_voters =
+        if ballot.overlap() == majority { "all".into() } else { format!("{} or more", ballot.overlap()) };
     writeln!(
         out,
         "While a node is in the critical section with {majority} votes, a second node gets {majority} votes too if\n\
-         {forgets} of those voters forget their votes. {}\n",
+         {forgetting_voters} of those voters forget their votes. {}\n",
         how_often(forgetting, likelihood)
     )?;
     writeln!(out, "  {}", paint::bold(&format!("{:<16}{:>14}{:>12}", "two nodes enter", "probability", "log10")))?;
-    row("formula", &likelihood.to_string(), likelihood.log10(), "", &mut out)?;
+    print_row("formula", &likelihood.to_string(), likelihood.log10(), "", &mut out)?;
     match trials {
-        Some(trials) => simulated(trials, args.seed, &mut out)?,
-        None => row("simulated", "–", None, why_not(args), &mut out)?,
+        Some(trials) => print_simulated(trials, args.seed, &mut out)?,
+        None => print_row("simulated", "–", None, why_not_simulated(args), &mut out)?,
     }
-    textbook_example(ballot, forgetting, &mut out)
+    print_textbook_example(ballot, forgetting, &mut out)
 }
 
 fn how_often(forgetting: Forgetting, likelihood: Likelihood) -> String {
@@ -143,31 +145,31 @@ fn how_often(forgetting: Forgetting, likelihood: Likelihood) -> String {
     }
 }
 
-fn row(name: &str, value: &str, log10: Option<f64>, remark: &str, out: &mut impl Write) -> io::Result<()> {
+fn print_row(name: &str, value: &str, log10: Option<f64>, remark: &str, out: &mut impl Write) -> io::Result<()> {
     let log10 = log10.map_or_else(|| "–".into(), |log10| format!("{log10:.3}"));
     let remark = if remark.is_empty() { String::new() } else { format!("   {}", paint::dim(remark)) };
     writeln!(out, "  {name:<16}{value:>14}{log10:>12}{remark}")
 }
 
-fn simulated(Trials { method, wanted, tally }: Trials, seed: u64, out: &mut impl Write) -> io::Result<()> {
+fn print_simulated(Trials { method, requested, tally }: Trials, seed: u64, out: &mut impl Write) -> io::Result<()> {
     let (Tally { trials, violations }, interval) = (tally, tally.interval());
     let log10 = (violations > 0).then(|| tally.frequency().log10());
-    let what = match method {
+    let trial_kind = match method {
         MethodArg::Nodes => "runs of 'voting' with crashing voters",
         MethodArg::Draws => "draws",
     };
-    let remark = format!("{} of {} {what}, seed {seed}", grouped(violations), grouped(trials));
-    row("simulated", &Likelihood::of(tally.frequency()).to_string(), log10, &remark, out)?;
+    let remark = format!("{} of {} {trial_kind}, seed {seed}", grouped(violations), grouped(trials));
+    print_row("simulated", &Likelihood::of(tally.frequency()).to_string(), log10, &remark, out)?;
     let (low, high) = (Likelihood::of(interval.low), Likelihood::of(interval.high));
     let level = 100.0 * LEVEL;
     writeln!(out, "  {}", paint::dim(&format!("between {low} and {high} with {level:.0} % confidence (Wilson)")))?;
-    if trials < wanted {
-        writeln!(out, "\nInterrupted: {} of {} trials were run.", grouped(trials), grouped(wanted))?;
+    if trials < requested {
+        writeln!(out, "\nInterrupted: {} of {} trials were run.", grouped(trials), grouped(requested))?;
     }
     Ok(())
 }
 
-fn why_not(args: &VotingRiskArgs) -> &'static str {
+fn why_not_simulated(args: &VotingRiskArgs) -> &'static str {
     match args.simulate {
         SimulateArg::Auto => "not simulated: too rare to be observed (use --simulate always to simulate anyway)",
         SimulateArg::Always | SimulateArg::Never => "not simulated",
@@ -175,9 +177,9 @@ fn why_not(args: &VotingRiskArgs) -> &'static str {
 }
 
 /// Prints the example of the lecture slides on voting, and the error in their formula.
-fn textbook_example(ballot: Ballot, forgetting: Forgetting, out: &mut impl Write) -> io::Result<()> {
-    let (seconds, hours) = (Duration::from_secs(10), Duration::from_secs(3 * 60 * 60));
-    let example = Ballot::new(32, 24).and_then(|ballot| Ok((ballot, Forgetting::new(seconds, hours)?)));
+fn print_textbook_example(ballot: Ballot, forgetting: Forgetting, out: &mut impl Write) -> io::Result<()> {
+    let (interval, lifetime) = (Duration::from_secs(10), Duration::from_secs(3 * 60 * 60));
+    let example = Ballot::new(32, 24).and_then(|ballot| Ok((ballot, Forgetting::new(interval, lifetime)?)));
     let Ok((example_ballot, example_forgetting)) = example else { return Ok(()) };
     let beginning = if (example_ballot, example_forgetting) == (ballot, forgetting) {
         "This is the example of the lecture slides, with a probability".into()

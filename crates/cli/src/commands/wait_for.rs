@@ -5,8 +5,8 @@ mod diagram;
 use crate::args::WaitForArgs;
 use crate::output::{display_path, output};
 use crate::picture::{FigurePlan, ensure_distinct, is_stdout};
-use crate::report::json;
-use crate::{Verdict, paint};
+use crate::report::print_json;
+use crate::{CommandOutcome, paint};
 use anyhow::anyhow;
 use quorate_demos::wait_for::{FoundDeadlock, MAX_BYTES, Name, Report, Round, Situation, Wait};
 use std::fs::File;
@@ -16,43 +16,43 @@ use std::path::Path;
 /// Maximum number of names in a list; the rest is counted.
 const MAX_LISTED: usize = 30;
 
-pub(crate) fn run(args: &WaitForArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &WaitForArgs) -> anyhow::Result<CommandOutcome> {
     let picture = args.svg.as_deref().filter(|path| !is_stdout(path)).map(|path| ("svg", "picture", path));
     ensure_distinct(&picture.into_iter().collect(), &[("graph", args.file.as_deref())])?;
     let plan = FigurePlan::from_options(args.svg.as_deref(), args.theme, args.json)?;
-    let situation = read(args)?;
+    let situation = read_graph(args)?;
     let report = situation.report(args.victim.into())?;
-    let is_silent = plan.as_ref().is_some_and(FigurePlan::is_on_stdout);
+    let is_on_stdout = plan.as_ref().is_some_and(FigurePlan::is_on_stdout);
     if args.json {
-        json(&report)?;
-    } else if !is_silent {
+        print_json(&report)?;
+    } else if !is_on_stdout {
         print(&report, &mut output())?;
     }
     if let Some(plan) = plan {
         let svg = diagram::diagram(&situation, &report).svg(plan.theme())?;
         plan.write_svg(&svg, args.json)?;
     }
-    Ok(Verdict::from_holds(report.is_free()))
+    Ok(CommandOutcome::from_holds(report.is_free()))
 }
 
-fn read(args: &WaitForArgs) -> anyhow::Result<Situation> {
+fn read_graph(args: &WaitForArgs) -> anyhow::Result<Situation> {
     let (bytes, source) = match (args.example, args.file.as_deref()) {
         (Some(example), _) => (example.text().as_bytes().to_vec(), "the example".to_owned()),
         (None, Some(path)) if path != Path::new("-") => {
             let source = format!("the graph {}", display_path(path));
-            let read = File::open(path).and_then(bytes);
+            let read = File::open(path).and_then(read_bytes);
             (read.map_err(|error| anyhow!("Cannot read {source}: {error}."))?, source)
         }
         (None, _) => {
             let source = "standard input".to_owned();
-            (bytes(io::stdin().lock()).map_err(|error| anyhow!("Cannot read {source}: {error}."))?, source)
+            (read_bytes(io::stdin().lock()).map_err(|error| anyhow!("Cannot read {source}: {error}."))?, source)
         }
     };
     Situation::read(&bytes).map_err(|error| anyhow!("In {source}: {error}"))
 }
 
 /// Reads the whole input, but at most one byte more than is allowed.
-fn bytes(input: impl Read) -> io::Result<Vec<u8>> {
+fn read_bytes(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -71,16 +71,16 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     if report.is_free() {
         writeln!(out, "{}", paint::good("no deadlock: every process continues eventually"))?;
     }
-    let object = if report.deadlocks.len() > 1 { "them" } else { "it" };
-    waits(&format!("blocked behind {object}:"), &report.stuck_behind, out)?;
-    waits("waiting, but will continue:", &report.waiting, out)?;
-    line("free:", report.free.iter().map(Name::to_string), out)?;
+    let pronoun = if report.deadlocks.len() > 1 { "them" } else { "it" };
+    print_waits(&format!("blocked behind {pronoun}:"), &report.stuck_behind, out)?;
+    print_waits("waiting, but will continue:", &report.waiting, out)?;
+    print_list("free:", report.free.iter().map(Name::to_string), out)?;
     for (index, round) in report.rounds.iter().enumerate() {
         writeln!(out)?;
         if index > 0 {
             writeln!(out, "{}", paint::bold("next search"))?;
         }
-        victims(report, round, out)?;
+        print_victims(report, round, out)?;
     }
     if report.rounds.last().is_some_and(|round| round.left > 0) {
         let searched = report.rounds.len();
@@ -89,12 +89,12 @@ fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn waits(title: &str, waits: &[Wait], out: &mut impl Write) -> io::Result<()> {
-    line(title, waits.iter().map(|wait| format!("{} ({})", wait.who, wait.what())), out)
+fn print_waits(title: &str, waits: &[Wait], out: &mut impl Write) -> io::Result<()> {
+    print_list(title, waits.iter().map(|wait| format!("{} ({})", wait.who, wait.what())), out)
 }
 
 /// Prints the first items of a list, and the number of the others.
-fn line(title: &str, items: impl ExactSizeIterator<Item = String>, out: &mut impl Write) -> io::Result<()> {
+fn print_list(title: &str, items: impl ExactSizeIterator<Item = String>, out: &mut impl Write) -> io::Result<()> {
     let count = items.len();
     if count == 0 {
         return Ok(());
@@ -104,21 +104,21 @@ fn line(title: &str, items: impl ExactSizeIterator<Item = String>, out: &mut imp
     writeln!(out, "{} {}{more}", paint::bold(title), shown.join(", "))
 }
 
-fn victims(report: &Report, round: &Round, out: &mut impl Write) -> io::Result<()> {
+fn print_victims(report: &Report, round: &Round, out: &mut impl Write) -> io::Result<()> {
     for victim in &round.victims {
         writeln!(out, "{} {}", paint::bold(&format!("victim by {}:", report.policy)), victim.who)?;
         writeln!(out, "  {}", victim.why)?;
         writeln!(out, "  is aborted, and releases {}", victim.lets_go())?;
     }
-    line("then these continue:", round.freed.iter().map(Name::to_string), out)?;
-    let left = match round.left {
+    print_list("then these continue:", round.freed.iter().map(Name::to_string), out)?;
+    let remaining = match round.left {
         0 => "a new search finds no deadlock".to_owned(),
         1 => "a new search finds one more deadlock".to_owned(),
         more => format!("a new search finds {more} more deadlocks"),
     };
-    writeln!(out, "{}", paint::dim(&left))
+    writeln!(out, "{}", paint::dim(&remaining))
 }
 
-fn size(found: &FoundDeadlock) -> usize {
+fn member_count(found: &FoundDeadlock) -> usize {
     found.members().len()
 }

@@ -42,7 +42,8 @@ impl FigurePlan {
         self.path.is_none()
     }
 
-    /// Writes the figure, complete or not at all.
+    /// Writes the figure, complete or not at all, and prints the path of its file unless
+    /// `is_quiet`.
     pub(crate) fn write(&self, figure: &Figure, is_quiet: bool) -> anyhow::Result<()> {
         self.write_svg(&figure.svg(self.theme)?, is_quiet)
     }
@@ -51,7 +52,7 @@ impl FigurePlan {
         self.theme
     }
 
-    /// Writes a picture in SVG, complete or not at all.
+    /// Writes a picture in SVG, as [`write`](Self::write) does.
     pub(crate) fn write_svg(&self, svg: &str, is_quiet: bool) -> anyhow::Result<()> {
         let Some(path) = &self.path else {
             let mut out = output();

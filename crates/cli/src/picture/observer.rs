@@ -27,7 +27,7 @@ use std::path::Path;
 pub(crate) struct PictureObserver<'a, F: FamilyLab> {
     scene_builder: Option<SceneBuilder<F::Command, F::Event>>,
     judge: Option<PropertyJudge<F>>,
-    log: Option<Shiviz<&'a mut dyn Write>>,
+    shiviz_log: Option<Shiviz<&'a mut dyn Write>>,
     /// Number of nodes in the picture.
     nodes: usize,
     /// Times of the first and the last moment.
@@ -36,7 +36,7 @@ pub(crate) struct PictureObserver<'a, F: FamilyLab> {
 
 impl<F: FamilyLab> Observer<F::Command, F::Event> for PictureObserver<'_, F> {
     fn observe(&mut self, moment: &Moment<'_, F::Command, F::Event>) {
-        if self.scene_builder.is_none() && self.log.is_none() {
+        if self.scene_builder.is_none() && self.shiviz_log.is_none() {
             return;
         }
         let time = moment.time();
@@ -45,7 +45,7 @@ impl<F: FamilyLab> Observer<F::Command, F::Event> for PictureObserver<'_, F> {
         if let Some(judge) = &mut self.judge {
             judge.properties.observe(moment);
         }
-        self.log.observe(moment);
+        self.shiviz_log.observe(moment);
     }
 }
 
@@ -61,7 +61,7 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
         if let Some(span) = self.span {
             ensure_within(args, header, span)?;
         }
-        let log = match (self.log, &args.shiviz) {
+        let log = match (self.shiviz_log, &args.shiviz) {
             (Some(log), Some(path)) => {
                 let steps = log.finish().map_err(|error| write_error("log", path, error))?;
                 Some(Picture { form: "shiviz", file: display_path(path), nodes: self.nodes, steps, overview: false })
@@ -72,7 +72,7 @@ impl<F: FamilyLab> PictureObserver<'_, F> {
         for violated in self.judge.into_iter().flat_map(PropertyJudge::violations) {
             drawing.iter_mut().for_each(|drawing| drawing.add_violation(violated.clone()));
         }
-        Ok(Drawn { drawing, log })
+        Ok(Drawn { drawing, shiviz_log: log })
     }
 }
 
@@ -94,22 +94,22 @@ impl<F: FamilyLab> PropertyJudge<F> {
     }
 
     fn violations(self) -> Vec<Violation> {
-        let counts = |kind: Kind| kind == Kind::Always || (kind == Kind::Eventually && self.is_complete);
-        let verdicts = self.properties.verdicts().into_iter().filter(|verdict| counts(verdict.kind));
-        let violated = |verdict: Verdict| {
+        let is_judged = |kind: Kind| kind == Kind::Always || (kind == Kind::Eventually && self.is_complete);
+        let verdicts = self.properties.verdicts().into_iter().filter(|verdict| is_judged(verdict.kind));
+        let to_violation = |verdict: Verdict| {
             let violation = verdict.violation?;
             // The header is the first line of the journal.
             let (time, line) = (violation.time, violation.line.saturating_add(1));
             Some(Violation { time, line, text: format!("{} fails", verdict.name) })
         };
-        verdicts.filter_map(violated).collect()
+        verdicts.filter_map(to_violation).collect()
     }
 }
 
 /// Rejects a time window that contains no part of the run.
 fn ensure_within(args: &PictureArgs, header: &Header, (first, last): (Time, Time)) -> anyhow::Result<()> {
-    let shown = |time: Time| Offset::from_nanos(time.nanos().saturating_sub(header.origin));
-    let (first, last) = (shown(first), shown(last));
+    let since_origin = |time: Time| Offset::from_nanos(time.nanos().saturating_sub(header.origin));
+    let (first, last) = (since_origin(first), since_origin(last));
     let outside = match (args.from, args.to) {
         (Some(from), _) if from > last => Some(format!("--from {from} is after its end")),
         (_, Some(to)) if to < first => Some(format!("--to {to} is before its start")),
@@ -128,7 +128,7 @@ pub(crate) struct Drawn {
     /// Data of the diagram, if the options ask for one.
     pub(crate) drawing: Option<Drawing>,
     /// The ShiViz log, which was written during the run.
-    log: Option<Picture>,
+    shiviz_log: Option<Picture>,
 }
 
 impl Drawn {
@@ -137,20 +137,20 @@ impl Drawn {
         let mut pictures = Vec::new();
         if let (Some(path), Some(drawing)) = (&args.svg, &self.drawing) {
             write_picture(path, &svg::draw(drawing, &args.svg_options()))?;
-            pictures.push(picture("svg", path, drawing));
+            pictures.push(describe("svg", path, drawing));
         }
         if let (Some(path), Some(drawing)) = (&args.mermaid, &self.drawing) {
-            write_picture(path, &sequence(drawing)?)?;
-            pictures.push(picture("mermaid", path, drawing));
+            write_picture(path, &sequence_diagram(drawing)?)?;
+            pictures.push(describe("mermaid", path, drawing));
         }
-        pictures.extend(self.log);
+        pictures.extend(self.shiviz_log);
         Ok(pictures)
     }
 }
 
 /// Returns the drawing as a sequence diagram. Fails if it is too large, because a sequence diagram
 /// has no overview.
-fn sequence(drawing: &Drawing) -> anyhow::Result<String> {
+fn sequence_diagram(drawing: &Drawing) -> anyhow::Result<String> {
     match drawing {
         Drawing::Scene(scene) => Ok(mermaid::draw(scene)),
         Drawing::Overview(overview) => bail!(
@@ -164,7 +164,7 @@ fn sequence(drawing: &Drawing) -> anyhow::Result<String> {
     }
 }
 
-fn picture(form: &'static str, path: &Path, drawing: &Drawing) -> Picture {
+fn describe(form: &'static str, path: &Path, drawing: &Drawing) -> Picture {
     let (nodes, steps, overview) = match drawing {
         Drawing::Scene(scene) => (scene.lanes.len(), scene.steps.len() as u64, false),
         Drawing::Overview(overview) => (overview.rows.len() + overview.nodes_without_row, overview.total.steps, true),
@@ -183,8 +183,8 @@ fn write_picture(path: &Path, text: &str) -> anyhow::Result<()> {
     write_atomically(path, failed, |out| out.write_all(text.as_bytes()).map_err(failed))
 }
 
-/// Plays a run before an observer, and writes the pictures that the options ask for. Returns the
-/// result of the run even if the pictures could not be written.
+/// Calls `play`, which must show a run to the observer, and writes the pictures that the options
+/// ask for. Returns the result of `play` even if the pictures could not be written.
 pub(crate) fn draw<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
@@ -195,8 +195,8 @@ pub(crate) fn draw<F: FamilyLab, T>(
     Ok((played, drawn.and_then(|drawn| drawn.write(args))))
 }
 
-/// Plays a run before an observer, and returns the results of both. A ShiViz log is written during
-/// the run.
+/// Calls `play`, which must show a run to the observer, and returns the results of both. A ShiViz
+/// log is written during the call.
 pub(crate) fn build_scene<F: FamilyLab, T>(
     args: &PictureArgs,
     header: &Header,
@@ -204,7 +204,7 @@ pub(crate) fn build_scene<F: FamilyLab, T>(
     play: impl FnOnce(&mut PictureObserver<'_, F>) -> anyhow::Result<T>,
 ) -> anyhow::Result<(T, anyhow::Result<Drawn>)> {
     let (mut play, mut played) = (Some(play), None);
-    let drawn = sketch_erased::<F>(args, header, wants_diagram, &mut |observer| {
+    let drawn = build_scene_erased::<F>(args, header, wants_diagram, &mut |observer| {
         played = play.take().map(|play| play(observer)).transpose()?;
         Ok(())
     });
@@ -215,8 +215,8 @@ pub(crate) fn build_scene<F: FamilyLab, T>(
     }
 }
 
-/// [`scene_builder`] without the type of the result, so that it is compiled only once per family.
-fn sketch_erased<F: FamilyLab>(
+/// [`build_scene`] without the type of the result, so that it is compiled only once per family.
+fn build_scene_erased<F: FamilyLab>(
     args: &PictureArgs,
     header: &Header,
     wants_diagram: bool,
@@ -224,16 +224,16 @@ fn sketch_erased<F: FamilyLab>(
 ) -> anyhow::Result<Drawn> {
     let window = args.window(header)?;
     let nodes = if window.nodes.is_empty() { header.nodes } else { window.nodes.len() };
-    let seen = window.clone();
+    let log_window = window.clone();
     let options = Options { window, quiet: args.all_steps, overview: args.overview, ..Options::default() };
     let heading = wants_diagram.then(|| heading::<F>(header)).transpose()?;
     let scene_builder = heading.map(|heading| SceneBuilder::new(header, heading, F::role_after, options));
-    let work = |log: Option<&mut dyn Write>| -> anyhow::Result<Drawn> {
+    let observe_run = |log: Option<&mut dyn Write>| -> anyhow::Result<Drawn> {
         let judge = scene_builder.as_ref().and_then(|_| PropertyJudge::new(header));
         let mut observer = PictureObserver {
             scene_builder,
             judge,
-            log: log.map(|out| Shiviz::new(out, header, seen)),
+            shiviz_log: log.map(|out| Shiviz::new(out, header, log_window)),
             nodes,
             span: None,
         };
@@ -241,14 +241,14 @@ fn sketch_erased<F: FamilyLab>(
         observer.finish(args, header)
     };
     match args.shiviz.as_deref() {
-        None => work(None),
+        None => observe_run(None),
         Some(path) if is_stdout(path) => {
             let mut out = BufWriter::new(output());
-            let drawn = work(Some(&mut out));
+            let drawn = observe_run(Some(&mut out));
             out.flush()?;
             drawn
         }
-        Some(path) => write_atomically(path, |error| write_error("log", path, error), |out| work(Some(out))),
+        Some(path) => write_atomically(path, |error| write_error("log", path, error), |out| observe_run(Some(out))),
     }
 }
 

@@ -28,7 +28,7 @@ fn a_cycle_of_two() {
         deadlock: a cycle of 2
           P1 waits for scanner, which P2 holds
           P2 waits for printer, which P1 holds
-        stuck behind it: P3 (waits for printer, which P1 holds and P2 wanted first)
+        blocked behind it: P3 (waits for printer, which P1 holds and P2 wanted first)
         free: P4
 
         victim by fewest-locks: P2
@@ -58,7 +58,7 @@ fn a_knot() {
           P2 waits for P3 or P4
           P3 waits for P4
           P4 waits for P1 or P2
-        stuck behind it: P5 (waits for P1 or P3)
+        blocked behind it: P5 (waits for P1 or P3)
         waiting, but will continue: P6 (waits for P1 or P7)
         free: P7
 

@@ -79,7 +79,8 @@ pub struct Central {
     config: Fixed<Config>,
     site: SiteState,
     resolution: Resolution,
-    /// The latest wait of another agent that an agent here has released.
+    /// By an agent here and an agent that waited for it: the latest wait that the agent here has
+    /// released.
     released: BTreeMap<(Agent, Agent), WaitId>,
     /// An unanswered question: the request of one of its waits has not arrived yet.
     question: Option<Question>,
@@ -92,7 +93,7 @@ struct Config {
     sites: usize,
     /// The site of the detector.
     resolver: NodeId,
-    belief: Confirmation,
+    confirmation: Confirmation,
 }
 
 /// Whether a central detector confirms the deadlocks it finds in its graph.
@@ -110,6 +111,7 @@ struct DetectorState {
     waits: BTreeMap<Agent, Wait>,
     /// The waits that were reported as part of a deadlock, if there is no victim policy.
     reported: BTreeMap<Agent, WaitId>,
+    /// The number of inquiries so far.
     round: u64,
     inquiry: Option<Inquiry>,
 }
@@ -204,9 +206,9 @@ impl Central {
     }
 
     /// A site without waits, whose detector confirms deadlocks or not.
-    pub fn with_confirmation(me: NodeId, plan: &Plan, belief: Confirmation) -> Self {
+    pub fn with_confirmation(me: NodeId, plan: &Plan, confirmation: Confirmation) -> Self {
         Self {
-            config: Fixed::new(Config { me, sites: plan.sites, resolver: plan.resolver, belief }),
+            config: Fixed::new(Config { me, sites: plan.sites, resolver: plan.resolver, confirmation }),
             site: SiteState::default(),
             resolution: Resolution::new(me, plan),
             released: BTreeMap::new(),
@@ -258,21 +260,23 @@ impl Central {
         }
     }
 
-    /// CD-2.
-    fn on_report(&mut self, report: impl FnOnce(&mut BTreeMap<Agent, Wait>), out: &mut Effects<'_, Self>) {
+    /// CD-2. At the detector: applies a report to its graph, and searches.
+    fn on_report(&mut self, update: impl FnOnce(&mut BTreeMap<Agent, Wait>), out: &mut Effects<'_, Self>) {
         if self.config.me == self.config.resolver {
-            report(&mut self.detector.waits);
+            update(&mut self.detector.waits);
             self.search(out);
         }
     }
 
+    /// CD-2. At the detector: searches the graph, unless an answer is awaited or a victim has not
+    /// aborted yet.
     fn search(&mut self, out: &mut Effects<'_, Self>) {
         // A late report of a wait that a victim has aborted must not start a search.
         let resolution = &self.resolution;
         self.detector.waits.retain(|_, wait| !resolution.is_aborted(wait.agent, wait.wait_id));
         while self.config.me == self.config.resolver && self.detector.inquiry.is_none() && !self.resolution.is_busy() {
             let Some(report) = self.detector.unreported() else { return };
-            match self.config.belief {
+            match self.config.confirmation {
                 Confirmation::None => self.report(report, out),
                 Confirmation::Required => self.inquire(report, out),
             }
@@ -284,8 +288,8 @@ impl Central {
         out.note("CD-3", format_args!("asks whether these waits still exist: {report}"));
         let mut edges: BTreeMap<NodeId, Vec<Edge>> = BTreeMap::new();
         for Wait { agent, wait_id, need, .. } in &report.waits {
-            for on in need.on() {
-                edges.entry(on.site).or_default().push(Edge { agent: *agent, wait_id: *wait_id, on: *on });
+            for awaited in need.on() {
+                edges.entry(awaited.site).or_default().push(Edge { agent: *agent, wait_id: *wait_id, on: *awaited });
             }
         }
         self.detector.round = self.detector.round.saturating_add(1);
@@ -293,11 +297,11 @@ impl Central {
         let missing = edges.keys().copied().collect();
         self.detector.inquiry = Some(Inquiry { report, missing, void: BTreeSet::new() });
         // The detector asks its own site last: it answers at once, and may be the only one.
-        let own = edges.remove(&self.config.me);
+        let own_edges = edges.remove(&self.config.me);
         for (site, edges) in edges {
             out.send(site, Message::Ask { round, edges });
         }
-        if let Some(edges) = own {
+        if let Some(edges) = own_edges {
             self.question = Some(Question { round, edges });
             self.answer_question(out);
         }
@@ -309,7 +313,8 @@ impl Central {
         let is_void =
             |edge: &Edge| self.released.get(&(edge.on, edge.agent)).is_some_and(|released| edge.wait_id <= *released);
         let is_known = |edge: &Edge| is_void(edge) || self.site.has_waiter(edge.on, edge.agent, edge.wait_id);
-        let Some(Question { round, edges }) = self.question.take_if(|asked| asked.edges.iter().all(is_known)) else {
+        let Some(Question { round, edges }) = self.question.take_if(|question| question.edges.iter().all(is_known))
+        else {
             return;
         };
         let void: Vec<_> = edges.into_iter().filter(is_void).collect();
@@ -366,8 +371,8 @@ impl Central {
                 }
             }
             Message::Runs { agent, wait_id } if agent.site == from => {
-                let is_another = move |_: &Agent, wait: &mut Wait| wait.agent != agent || wait.wait_id > wait_id;
-                self.on_report(|waits| waits.retain(is_another), out);
+                let is_unaffected = move |_: &Agent, wait: &mut Wait| wait.agent != agent || wait.wait_id > wait_id;
+                self.on_report(|waits| waits.retain(is_unaffected), out);
             }
             Message::Ask { round, edges } if from == self.config.resolver => {
                 self.question = Some(Question { round, edges });
@@ -387,7 +392,7 @@ impl Central {
 
     /// Returns whether all named agents are at existing sites.
     fn knows_sites_of(&self, need: &Need<Agent>) -> bool {
-        need.on().iter().all(|on| on.site.index() < self.config.sites)
+        need.on().iter().all(|agent| agent.site.index() < self.config.sites)
     }
 
     /// Performs the actions of the resolution. The detector searches on every message, so agents
@@ -396,6 +401,7 @@ impl Central {
         perform(actions, Message::Ruling, out);
     }
 
+    /// Sends a message, or handles it directly if it is for this site.
     fn send(&mut self, message: Message, to: NodeId, out: &mut Effects<'_, Self>) {
         if to == self.config.me {
             self.on_message(to, message, out);
@@ -414,8 +420,8 @@ impl DetectorState {
         let by = waits.first()?;
         let is_new = |wait: &Wait| self.reported.get(&wait.agent) != Some(&wait.wait_id);
         let report = Report::among(by, &waits).into_iter().find(|report| report.waits.iter().any(is_new));
-        let behind = || waits.iter().filter(|wait| is_new(wait)).find_map(|wait| Report::around(wait, &waits));
-        let report = report.or_else(|| (!self.reported.is_empty()).then(behind).flatten())?;
+        let hidden = || waits.iter().filter(|wait| is_new(wait)).find_map(|wait| Report::around(wait, &waits));
+        let report = report.or_else(|| (!self.reported.is_empty()).then(hidden).flatten())?;
         let first = report.waits.first()?;
         Some(Report { by: first.agent, during: first.wait_id, ..report })
     }
@@ -424,8 +430,8 @@ impl DetectorState {
     fn remove_edge(&mut self, edge: Edge) {
         let Some(wait) = self.waits.get_mut(&edge.agent).filter(|wait| wait.wait_id == edge.wait_id) else { return };
         match &mut wait.need {
-            Need::All(on) => on.retain(|other| *other != edge.on),
-            Need::Any(on) if on.contains(&edge.on) => on.clear(),
+            Need::All(awaited) => awaited.retain(|other| *other != edge.on),
+            Need::Any(awaited) if awaited.contains(&edge.on) => awaited.clear(),
             Need::Any(_) => {}
         }
     }

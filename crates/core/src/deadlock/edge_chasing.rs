@@ -221,22 +221,22 @@ impl EdgeChasing {
     /// EC-2.
     fn on_probe(&mut self, probe: &Probe, out: &mut Effects<'_, Self>) {
         let (Some(origin), Some(last)) = (probe.path.first(), probe.path.last()) else { return };
-        let [here] = *last.need.on() else { return };
-        if !self.site.has_waiter(here, last.agent, last.wait_id) {
-            return out.note("EC-2", format_args!("drops it: {} does not wait for {here}", last.agent));
+        let [receiver] = *last.need.on() else { return };
+        if !self.site.has_waiter(receiver, last.agent, last.wait_id) {
+            return out.note("EC-2", format_args!("drops it: {} does not wait for {receiver}", last.agent));
         }
-        let Some(wait) = self.site.wait(here).cloned() else {
-            return out.note("EC-2", format_args!("drops it: {here} does not wait"));
+        let Some(wait) = self.site.wait(receiver).cloned() else {
+            return out.note("EC-2", format_args!("drops it: {receiver} does not wait"));
         };
-        if here == origin.agent {
+        if receiver == origin.agent {
             return self.close_cycle(&wait, probe, out);
         }
-        let forwarded = self.forwarded.entry((here, origin.agent)).or_default();
+        let forwarded = self.forwarded.entry((receiver, origin.agent)).or_default();
         if *forwarded >= probe.check {
-            return out.note("EC-2", format_args!("drops it: {here} has forwarded this check of {}", origin.agent));
+            return out.note("EC-2", format_args!("drops it: {receiver} has forwarded this check of {}", origin.agent));
         }
         *forwarded = probe.check;
-        out.note("EC-2", format_args!("{here} waits for {}", wait.need));
+        out.note("EC-2", format_args!("{receiver} waits for {}", wait.need));
         self.forward(probe, &wait, out);
     }
 
@@ -254,7 +254,7 @@ impl EdgeChasing {
     /// EC-4.
     fn unblock(&mut self, agent: Agent, out: &mut Effects<'_, Self>) {
         let Some(wait) = self.site.unblock(agent) else { return };
-        self.forwarded.retain(|(here, _), _| *here != agent);
+        self.forwarded.retain(|(forwarder, _), _| *forwarder != agent);
         if self.config.patience > Duration::ZERO {
             out.cancel_timer(agent);
         }

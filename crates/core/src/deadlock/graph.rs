@@ -15,7 +15,7 @@ mod tests;
 use super::Need;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use components::ends;
+use components::terminal_components;
 
 /// A wait-for graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -90,8 +90,8 @@ impl<N: Ord + Clone> Graph<N> {
 
     /// Returns all agents that wait or are waited for.
     pub fn members(&self) -> BTreeSet<&N> {
-        let named = self.needs.values().flatten().flat_map(|need| need.on());
-        self.needs.keys().chain(named).collect()
+        let awaited = self.needs.values().flatten().flat_map(|need| need.on());
+        self.needs.keys().chain(awaited).collect()
     }
 
     /// Returns the agents that wait forever unless one aborts. Takes time proportional to the
@@ -99,16 +99,16 @@ impl<N: Ord + Clone> Graph<N> {
     pub fn stuck(&self) -> BTreeSet<N> {
         let mut waiters: BTreeMap<&N, Vec<&N>> = BTreeMap::new();
         for (agent, need) in self.needs.iter().flat_map(|(agent, needs)| needs.iter().map(move |need| (agent, need))) {
-            for on in need.on() {
-                waiters.entry(on).or_default().push(agent);
+            for awaited in need.on() {
+                waiters.entry(awaited).or_default().push(agent);
             }
         }
         let mut stuck: BTreeSet<&N> = self.needs.keys().collect();
-        let mut freed: Vec<&N> = waiters.keys().copied().filter(|on| !stuck.contains(on)).collect();
-        while let Some(free) = freed.pop() {
-            for agent in waiters.get(free).into_iter().flatten() {
-                let met = self.needs(agent).iter().all(|need| need.is_met(|on| !stuck.contains(on)));
-                if met && stuck.remove(agent) {
+        let mut freed: Vec<&N> = waiters.keys().copied().filter(|agent| !stuck.contains(agent)).collect();
+        while let Some(freed_agent) = freed.pop() {
+            for agent in waiters.get(freed_agent).into_iter().flatten() {
+                let is_free = self.needs(agent).iter().all(|need| need.is_met(|on| !stuck.contains(on)));
+                if is_free && stuck.remove(agent) {
                     freed.push(agent);
                 }
             }
@@ -126,7 +126,7 @@ impl<N: Ord + Clone> Graph<N> {
             .iter()
             .map(|(agent, needs)| (*agent, needs.iter().flat_map(Need::on).collect::<Vec<_>>()))
             .collect();
-        ends(&successors).into_iter().filter_map(|members| deadlock_among(&members, &reasons)).collect()
+        terminal_components(&successors).into_iter().filter_map(|members| deadlock_among(&members, &reasons)).collect()
     }
 
     /// Returns the deadlock that an agent helps to cause: the cycle through it, if there is one,
@@ -144,31 +144,32 @@ impl<N: Ord + Clone> Graph<N> {
     /// Returns a shortest cycle through an agent, along needs in which each single agent is
     /// required.
     pub fn cycle(&self, agent: &N) -> Option<Vec<N>> {
-        let next = |of: &N| self.needs(of).iter().filter(|need| !need.is_any()).flat_map(Need::on);
-        let mut before: BTreeMap<&N, &N> = BTreeMap::new();
+        let required = |agent: &N| self.needs(agent).iter().filter(|need| !need.is_any()).flat_map(Need::on);
+        // Breadth-first search. The key of an entry was first reached from its value.
+        let mut predecessors: BTreeMap<&N, &N> = BTreeMap::new();
         let (start, _) = self.needs.get_key_value(agent)?;
         let mut level = alloc::vec![start];
         while !level.is_empty() {
-            let mut further = Vec::new();
-            for at in level {
-                for on in next(at) {
-                    if on == start {
-                        let mut cycle = alloc::vec![at.clone()];
-                        let mut here = at;
-                        while let Some(earlier) = before.get(here) {
-                            cycle.push((*earlier).clone());
-                            here = earlier;
+            let mut next_level = Vec::new();
+            for agent in level {
+                for awaited in required(agent) {
+                    if awaited == start {
+                        let mut cycle = alloc::vec![agent.clone()];
+                        let mut last = agent;
+                        while let Some(predecessor) = predecessors.get(last) {
+                            cycle.push((*predecessor).clone());
+                            last = predecessor;
                         }
                         cycle.reverse();
                         return Some(cycle);
                     }
-                    if !before.contains_key(on) {
-                        before.insert(on, at);
-                        further.push(on);
+                    if !predecessors.contains_key(awaited) {
+                        predecessors.insert(awaited, agent);
+                        next_level.push(awaited);
                     }
                 }
             }
-            level = further;
+            level = next_level;
         }
         None
     }
@@ -177,9 +178,10 @@ impl<N: Ord + Clone> Graph<N> {
     /// whose agents are all stuck.
     fn reason(&self, agent: &N, stuck: &BTreeSet<N>) -> Vec<Need<N>> {
         let needs = self.needs(agent);
-        let one = needs.iter().filter(|need| !need.is_any()).flat_map(Need::on).find(|on| stuck.contains(on));
-        if let Some(one) = one {
-            return alloc::vec![Need::All([one.clone()].into())];
+        let required =
+            needs.iter().filter(|need| !need.is_any()).flat_map(Need::on).find(|agent| stuck.contains(agent));
+        if let Some(required) = required {
+            return alloc::vec![Need::All([required.clone()].into())];
         }
         let unmet = needs.iter().find(|need| !need.is_met(|on| !stuck.contains(on)));
         unmet.cloned().into_iter().collect()
@@ -193,12 +195,12 @@ fn deadlock_among<N: Ord + Clone>(members: &[&N], reasons: &BTreeMap<&N, Vec<Nee
     let first = *members.iter().min()?;
     let mut waits = Vec::new();
     if is_cycle {
-        let mut at = first;
+        let mut agent = first;
         loop {
-            let need = needs(at).first()?;
-            waits.push((at.clone(), need.clone()));
-            at = need.on().first()?;
-            if at == first || waits.len() > members.len() {
+            let need = needs(agent).first()?;
+            waits.push((agent.clone(), need.clone()));
+            agent = need.on().first()?;
+            if agent == first || waits.len() > members.len() {
                 break;
             }
         }

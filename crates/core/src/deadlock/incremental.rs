@@ -87,10 +87,10 @@ pub struct WaitHandle {
     serial: u64,
 }
 
-/// A need with the slots of the owners that are already in the graph.
+/// A need with the slots of the owners that are already in the graph; `None` for the others.
 struct ResolvedNeed<O> {
     waiter: (O, Option<OwnerSlot>),
-    on: Vec<(O, Option<OwnerSlot>)>,
+    awaited: Vec<(O, Option<OwnerSlot>)>,
     is_of_any: bool,
 }
 
@@ -117,7 +117,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// one.
     pub fn wait(&mut self, waiter: O, need: Need<O>) -> Result<WaitHandle, Deadlock<O>> {
         let need = self.resolve(waiter, &need);
-        match self.closed_by(&need) {
+        match self.deadlock_closed_by(&need) {
             Some(deadlock) => Err(deadlock),
             None => Ok(self.insert(need)),
         }
@@ -127,7 +127,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// selects a victim and ends its waits.
     pub fn wait_anyway(&mut self, waiter: O, need: Need<O>) -> (WaitHandle, Option<Deadlock<O>>) {
         let need = self.resolve(waiter, &need);
-        let deadlock = self.closed_by(&need);
+        let deadlock = self.deadlock_closed_by(&need);
         (self.insert(need), deadlock)
     }
 
@@ -135,7 +135,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// a wait that follows.
     pub fn would_deadlock(&mut self, waiter: O, need: &Need<O>) -> Option<Deadlock<O>> {
         let need = self.resolve(waiter, need);
-        self.closed_by(&need)
+        self.deadlock_closed_by(&need)
     }
 
     /// Returns the deadlock that an owner is part of, because of forced waits, or because a need of
@@ -162,10 +162,10 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// a permit. Returns the deadlock and changes nothing if that would close one; a need of any
     /// with other owners only gets easier to meet and closes none. An ended wait is not changed.
     pub fn add_owner(&mut self, wait: WaitHandle, owner: O) -> Result<(), Deadlock<O>> {
-        match self.closed_by_owner(wait, owner) {
+        match self.deadlock_closed_by_owner(wait, owner) {
             Some(deadlock) => Err(deadlock),
             None => {
-                self.add(wait, owner);
+                self.link_owner(wait, owner);
                 Ok(())
             }
         }
@@ -173,8 +173,8 @@ impl<O: Ord + Copy> WaitForGraph<O> {
 
     /// Adds an owner to a wait even if that closes a deadlock, which it returns.
     pub fn add_owner_anyway(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
-        let deadlock = self.closed_by_owner(wait, owner);
-        self.add(wait, owner);
+        let deadlock = self.deadlock_closed_by_owner(wait, owner);
+        self.link_owner(wait, owner);
         deadlock
     }
 
@@ -184,8 +184,8 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// holder first. A wait without owners is met, and stays until it is ended.
     pub fn remove_owner(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
         let wait_slot = self.wait_slot(wait)?;
-        let on = self.arena.slot(owner)?;
-        let position = self.arena.position_of(wait_slot, on)?;
+        let awaited = self.arena.slot(owner)?;
+        let position = self.arena.position_of(wait_slot, awaited)?;
         self.unlink(wait_slot, position);
         self.retry_loose_edge();
         if self.loose.is_empty() { None } else { self.deadlock_by(wait_slot) }
@@ -195,18 +195,18 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// without owners are met now, and those for any of some others may be part of a deadlock
     /// ([`Self::deadlock_of`]) unless they are met as well.
     pub fn forget(&mut self, owner: O) -> Vec<WaitHandle> {
-        let mut touched = Vec::new();
-        let Some(slot) = self.arena.slot(owner) else { return touched };
+        let mut affected = Vec::new();
+        let Some(slot) = self.arena.slot(owner) else { return affected };
         while let Some(wait_slot) = self.arena.owner(slot).and_then(|owner| owner.waits.last()).copied() {
             self.remove(wait_slot);
         }
         while let Some(link) = self.arena.owner(slot).and_then(|owner| owner.waited_by.last()).copied() {
-            touched.extend(self.arena.wait(link.wait).map(|wait| WaitHandle { slot: link.wait, serial: wait.serial }));
+            affected.extend(self.arena.wait(link.wait).map(|wait| WaitHandle { slot: link.wait, serial: wait.serial }));
             self.unlink(link.wait, link.position());
         }
         self.retry_loose_edge();
-        touched.sort_unstable();
-        touched
+        affected.sort_unstable();
+        affected
     }
 
     /// Returns the waiters of an owner, once for each wait that names it.
@@ -266,19 +266,19 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     }
 
     fn wait_slot(&self, wait: WaitHandle) -> Option<WaitSlot> {
-        self.arena.wait(wait.slot).filter(|kept| kept.serial == wait.serial).map(|_| wait.slot)
+        self.arena.wait(wait.slot).filter(|existing| existing.serial == wait.serial).map(|_| wait.slot)
     }
 
     /// Returns the deadlock that a need is part of. The need may or may not be in the graph
     /// already.
     fn deadlock_with(&mut self, question: Question<'_>) -> Option<Deadlock<O>> {
-        let mut has_path_back = question.any;
-        for on in question.on {
-            let path = self.path_back(question.waiter, *on);
-            if question.any && path.is_none() {
+        let mut has_path_back = question.is_any;
+        for awaited in question.awaited {
+            let path = self.path_back(question.waiter, *awaited);
+            if question.is_any && path.is_none() {
                 return None;
             }
-            if let Some(path) = path.filter(|_| !question.any) {
+            if let Some(path) = path.filter(|_| !question.is_any) {
                 has_path_back = true;
                 let cycle = self.decision.cycle_among(&self.arena, question, &path);
                 if cycle.is_some() {
@@ -290,35 +290,36 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     }
 
     /// Returns a path from an owner to the waiter, both included.
-    fn path_back(&mut self, waiter: OwnerSlot, on: OwnerSlot) -> Option<Vec<OwnerSlot>> {
-        if waiter != on && (self.arena.has_no_waiters(waiter) || self.arena.has_no_waits(on)) {
+    fn path_back(&mut self, waiter: OwnerSlot, awaited: OwnerSlot) -> Option<Vec<OwnerSlot>> {
+        if waiter != awaited && (self.arena.has_no_waiters(waiter) || self.arena.has_no_waits(awaited)) {
             return None;
         }
         let outcome = if self.loose.is_empty() {
-            self.arrange(waiter, on, usize::MAX).err()?
+            self.arrange(waiter, awaited, usize::MAX).err()?
         } else {
-            self.search.run((&self.arena, &self.order), (on, waiter), Scope::Everything, usize::MAX)
+            self.search.run((&self.arena, &self.order), (awaited, waiter), Scope::Everything, usize::MAX)
         };
         match outcome {
-            Outcome::Met(before, after) => Some(self.search.path((before, after))),
+            Outcome::Met(from_beginning, from_end) => Some(self.search.path((from_beginning, from_end))),
             Outcome::BeginningExhausted | Outcome::EndExhausted | Outcome::StepLimit => None,
         }
     }
 
-    /// Moves `on` before `waiter` in the order, unless there is a path back along ordered edges.
-    fn arrange(&mut self, waiter: OwnerSlot, on: OwnerSlot, most_steps: usize) -> Result<(), Outcome> {
-        if self.order.is_before(on, waiter) {
+    /// Moves `awaited` before `waiter` in the order, unless there is a path back along ordered
+    /// edges or the search takes more than `max_steps`; then returns that outcome as the error.
+    fn arrange(&mut self, waiter: OwnerSlot, awaited: OwnerSlot, max_steps: usize) -> Result<(), Outcome> {
+        if self.order.is_before(awaited, waiter) {
             return Ok(());
         }
-        if waiter != on && self.arena.has_no_waiters(waiter) {
+        if waiter != awaited && self.arena.has_no_waiters(waiter) {
             self.order.move_last(waiter);
             return Ok(());
         }
-        if waiter != on && self.arena.has_no_waits(on) {
-            self.order.move_first(on);
+        if waiter != awaited && self.arena.has_no_waits(awaited) {
+            self.order.move_first(awaited);
             return Ok(());
         }
-        match self.search.run((&self.arena, &self.order), (on, waiter), Scope::Between, most_steps) {
+        match self.search.run((&self.arena, &self.order), (awaited, waiter), Scope::Between, max_steps) {
             Outcome::BeginningExhausted => {
                 let slots = self.search.visited_ahead(&self.order);
                 self.order.move_before(waiter, slots);
@@ -326,7 +327,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
             }
             Outcome::EndExhausted => {
                 let slots = self.search.visited_behind(&self.order);
-                self.order.move_after(on, slots);
+                self.order.move_after(awaited, slots);
                 Ok(())
             }
             other @ (Outcome::Met(..) | Outcome::StepLimit) => Err(other),
@@ -335,29 +336,30 @@ impl<O: Ord + Copy> WaitForGraph<O> {
 
     /// Looks up all owners that a need names, each once.
     fn resolve(&self, waiter: O, need: &Need<O>) -> ResolvedNeed<O> {
-        let mut on: Vec<(O, Option<OwnerSlot>)> = need.on().iter().map(|name| (*name, None)).collect();
-        on.sort_unstable();
-        on.dedup();
-        for (name, slot) in &mut on {
+        let mut awaited: Vec<(O, Option<OwnerSlot>)> = need.on().iter().map(|name| (*name, None)).collect();
+        awaited.sort_unstable();
+        awaited.dedup();
+        for (name, slot) in &mut awaited {
             *slot = self.arena.slot(*name);
         }
-        ResolvedNeed { waiter: (waiter, self.arena.slot(waiter)), on, is_of_any: matches!(need, Need::Any(_)) }
+        ResolvedNeed { waiter: (waiter, self.arena.slot(waiter)), awaited, is_of_any: matches!(need, Need::Any(_)) }
     }
 
-    fn closed_by(&mut self, need: &ResolvedNeed<O>) -> Option<Deadlock<O>> {
-        let any = need.is_of_any && need.on.len() > 1;
+    /// Returns the deadlock that a new need would close.
+    fn deadlock_closed_by(&mut self, need: &ResolvedNeed<O>) -> Option<Deadlock<O>> {
+        let is_any = need.is_of_any && need.awaited.len() > 1;
         let (waiter, slot) = need.waiter;
-        if !any && need.on.iter().any(|(name, _)| *name == waiter) {
+        if !is_any && need.awaited.iter().any(|(name, _)| *name == waiter) {
             let waits = alloc::vec![(waiter, Need::All([waiter].into()))];
             return Some(Deadlock { shape: Shape::Cycle, waits });
         }
         let waiter = slot.filter(|slot| !self.arena.has_no_waiters(*slot))?;
-        let mut slots: Vec<OwnerSlot> = need.on.iter().filter_map(|(_, slot)| *slot).collect();
-        if any && slots.len() < need.on.len() {
+        let mut slots: Vec<OwnerSlot> = need.awaited.iter().filter_map(|(_, slot)| *slot).collect();
+        if is_any && slots.len() < need.awaited.len() {
             return None;
         }
         slots.sort_unstable();
-        self.deadlock_with(Question { waiter, on: &slots, any })
+        self.deadlock_with(Question { waiter, awaited: &slots, is_any })
     }
 
     fn insert(&mut self, need: ResolvedNeed<O>) -> WaitHandle {
@@ -368,7 +370,7 @@ impl<O: Ord + Copy> WaitForGraph<O> {
             slot
         });
         let wait_slot = self.arena.add_wait(waiter, need.is_of_any);
-        for (owner, slot) in need.on {
+        for (owner, slot) in need.awaited {
             // An owner that waits for itself has a slot by now.
             let slot = if owner == name { Some(waiter) } else { slot };
             self.link(wait_slot, waiter, (owner, slot));
@@ -377,24 +379,24 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     }
 
     fn link(&mut self, wait_slot: WaitSlot, waiter: OwnerSlot, (name, slot): (O, Option<OwnerSlot>)) {
-        let on = slot.unwrap_or_else(|| {
+        let awaited = slot.unwrap_or_else(|| {
             let slot = self.arena.add_owner(name);
             self.order.push_first(slot);
             slot
         });
-        let loose = self.arrange(waiter, on, usize::MAX).is_err();
-        self.arena.link(wait_slot, on, loose);
-        if loose {
-            self.loose.insert((wait_slot, on));
+        let is_loose = self.arrange(waiter, awaited, usize::MAX).is_err();
+        self.arena.link(wait_slot, awaited, is_loose);
+        if is_loose {
+            self.loose.insert((wait_slot, awaited));
         }
     }
 
     fn unlink(&mut self, wait_slot: WaitSlot, position: usize) {
         let Some(edge) = self.arena.unlink(wait_slot, position) else { return };
-        if edge.loose {
-            self.loose.remove(&(wait_slot, edge.on));
+        if edge.is_loose {
+            self.loose.remove(&(wait_slot, edge.awaited));
         }
-        self.remove_if_unused(edge.on);
+        self.remove_if_unused(edge.awaited);
     }
 
     fn remove(&mut self, wait_slot: WaitSlot) {
@@ -416,40 +418,42 @@ impl<O: Ord + Copy> WaitForGraph<O> {
     /// cycle.
     fn retry_loose_edge(&mut self) {
         let later = self.loose.range((Bound::Excluded(self.last_retried), Bound::Unbounded)).next();
-        let Some((wait_slot, on)) = later.or_else(|| self.loose.first()).copied() else { return };
-        self.last_retried = (wait_slot, on);
+        let Some((wait_slot, awaited)) = later.or_else(|| self.loose.first()).copied() else { return };
+        self.last_retried = (wait_slot, awaited);
         let Some(waiter) = self.arena.wait(wait_slot).map(|wait| wait.waiter) else { return };
         // The edge itself is loose, so the search ignores it, but its ends have waiters and waits.
-        if self.arrange(waiter, on, MAX_RETRY_STEPS).is_ok() {
-            self.arena.mark_ordered(wait_slot, on);
-            self.loose.remove(&(wait_slot, on));
+        if self.arrange(waiter, awaited, MAX_RETRY_STEPS).is_ok() {
+            self.arena.mark_ordered(wait_slot, awaited);
+            self.loose.remove(&(wait_slot, awaited));
         }
     }
 
-    fn closed_by_owner(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
-        let kept = self.arena.wait(self.wait_slot(wait)?)?;
-        if kept.is_of_any() && !kept.edges.is_empty() {
+    /// Returns the deadlock that another owner in an existing wait would close.
+    fn deadlock_closed_by_owner(&mut self, wait: WaitHandle, owner: O) -> Option<Deadlock<O>> {
+        let existing = self.arena.wait(self.wait_slot(wait)?)?;
+        if existing.is_of_any() && !existing.edges.is_empty() {
             return None;
         }
-        let waiter = self.arena.owner(kept.waiter)?.owner;
+        let waiter = self.arena.owner(existing.waiter)?.owner;
         self.would_deadlock(waiter, &Need::All([owner].into()))
     }
 
-    fn add(&mut self, wait: WaitHandle, owner: O) {
+    /// Adds an edge from a wait to an owner, unless it exists or the wait has ended.
+    fn link_owner(&mut self, wait: WaitHandle, owner: O) {
         let Some(wait_slot) = self.wait_slot(wait) else { return };
         let Some(waiter) = self.arena.wait(wait_slot).map(|wait| wait.waiter) else { return };
-        let on = self.arena.slot(owner);
-        if on.and_then(|on| self.arena.position_of(wait_slot, on)).is_none() {
-            self.link(wait_slot, waiter, (owner, on));
+        let awaited = self.arena.slot(owner);
+        if awaited.and_then(|awaited| self.arena.position_of(wait_slot, awaited)).is_none() {
+            self.link(wait_slot, waiter, (owner, awaited));
         }
     }
 
     /// Returns the deadlock that an existing wait is part of.
     fn deadlock_by(&mut self, wait_slot: WaitSlot) -> Option<Deadlock<O>> {
         let wait = self.arena.wait(wait_slot)?;
-        let (waiter, any) = (wait.waiter, wait.is_any());
-        let mut slots: Vec<OwnerSlot> = wait.on().collect();
+        let (waiter, is_any) = (wait.waiter, wait.is_any());
+        let mut slots: Vec<OwnerSlot> = wait.awaited().collect();
         slots.sort_unstable();
-        self.deadlock_with(Question { waiter, on: &slots, any })
+        self.deadlock_with(Question { waiter, awaited: &slots, is_any })
     }
 }

@@ -58,9 +58,9 @@ struct Config {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Lock {
-    lock: Central,
-    /// At its coordinator: the waiting nodes, with the numbers of their waits.
-    asked: BTreeMap<NodeId, WaitId>,
+    mutex: Central,
+    /// At its coordinator: the nodes whose processes wait for it, with the numbers of their waits.
+    waiters: BTreeMap<NodeId, WaitId>,
     /// At its coordinator: the number of the resource's wait for its holder.
     wait_id: WaitId,
 }
@@ -72,7 +72,7 @@ struct Process {
     /// The resources that it still waits for.
     need: Option<Vec<Agent>>,
     /// The resources that it holds, with the numbers of their waits for it.
-    has: BTreeMap<Agent, WaitId>,
+    holds: BTreeMap<Agent, WaitId>,
     /// The time of its first request.
     born: Option<Time>,
 }
@@ -148,8 +148,8 @@ impl<D: Detector> Locks<D> {
     pub fn new(me: NodeId, plan: Arc<Plan>, detector: D) -> Self {
         let group = Group::of_size(plan.sites);
         let lock = |coordinator: &NodeId| Lock {
-            lock: Central::with_coordinator(me, group.clone(), *coordinator),
-            asked: BTreeMap::new(),
+            mutex: Central::with_coordinator(me, group.clone(), *coordinator),
+            waiters: BTreeMap::new(),
             wait_id: WaitId::default(),
         };
         let locks = plan.resources.iter().map(lock).collect();
@@ -182,12 +182,12 @@ impl<D: Detector> Locks<D> {
     }
 
     fn refusal(&self, need: &Need<Agent>) -> Option<Refusal> {
-        let on = need.on();
+        let awaited = need.on();
         let is_invalid = |(index, resource): (usize, &Agent)| {
-            let is_repeated = on.iter().take(index).any(|other| other == resource);
-            is_repeated || self.index_of(*resource).is_none() || self.process.has.contains_key(resource)
+            let is_repeated = awaited.iter().take(index).any(|other| other == resource);
+            is_repeated || self.index_of(*resource).is_none() || self.process.holds.contains_key(resource)
         };
-        if on.is_empty() || on.iter().enumerate().any(is_invalid) {
+        if awaited.is_empty() || awaited.iter().enumerate().any(is_invalid) {
             return Some(Refusal::InvalidNeed);
         }
         (need.is_any() || !self.detector.supports(need)).then_some(Refusal::OtherModel)
@@ -204,35 +204,35 @@ impl<D: Detector> Locks<D> {
         out.note("LK-1", format_args!("{agent} asks for {need}"));
         out.emit(Event::Waits { agent, wait_id, need: need.clone() });
         for resource in need.on() {
-            let Some(number) = self.index_of(*resource) else { continue };
+            let Some(index) = self.index_of(*resource) else { continue };
             if resource.site == self.config.me {
-                self.on_request(now, number, agent.site, wait_id, out);
+                self.on_request(now, index, agent.site, wait_id, out);
             }
-            self.pass_lock(now, number, Input::Command(mutex::Command::Acquire), out);
+            self.pass_lock(now, index, Input::Command(mutex::Command::Acquire), out);
         }
         // The process may already have the resources that its own site coordinates. It waits for
         // the rest.
-        if let Some(rest) = self.process.need.clone() {
+        if let Some(remaining) = self.process.need.clone() {
             self.inform(
                 now,
-                WaitEvent::Blocked { agent, wait_id, need: Need::All(rest), abort_cost: self.abort_cost() },
+                WaitEvent::Blocked { agent, wait_id, need: Need::All(remaining), abort_cost: self.abort_cost() },
                 out,
             );
         }
     }
 
     fn abort_cost(&self) -> AbortCost {
-        let Process { born, has, .. } = &self.process;
+        let Process { born, holds, .. } = &self.process;
         let priority = self.config.plan.priority(self.config.me, 0);
-        AbortCost { born: born.unwrap_or_default(), locks: has.len() as u32, priority }
+        AbortCost { born: born.unwrap_or_default(), locks: holds.len() as u32, priority }
     }
 
     /// LK-2.
-    fn on_request(&mut self, now: Time, number: usize, by: NodeId, wait_id: WaitId, out: &mut Effects<'_, Self>) {
-        let (Some(lock), Some(agent)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
+    fn on_request(&mut self, now: Time, index: usize, by: NodeId, wait_id: WaitId, out: &mut Effects<'_, Self>) {
+        let (Some(lock), Some(agent)) = (self.locks.get_mut(index), self.config.resources.get(index).copied()) else {
             return;
         };
-        lock.asked.insert(by, wait_id);
+        lock.waiters.insert(by, wait_id);
         let by = Agent::process(by, 0);
         out.note("LK-2", format_args!("{by} waits for {agent}"));
         out.emit(Event::Asked { agent, by, wait_id });
@@ -245,39 +245,39 @@ impl<D: Detector> Locks<D> {
     fn on_holder_change(
         &mut self,
         now: Time,
-        number: usize,
-        before: Option<Ticket>,
+        index: usize,
+        previous: Option<Ticket>,
         out: &mut Effects<'_, Self>,
     ) -> Option<WaitEvent> {
-        let (lock, agent) = (self.locks.get_mut(number)?, self.config.resources.get(number).copied()?);
-        let (after, fence) = (lock.lock.holder(), lock.lock.fence());
-        if before == after {
+        let (lock, agent) = (self.locks.get_mut(index)?, self.config.resources.get(index).copied()?);
+        let (holder, fence) = (lock.mutex.holder(), lock.mutex.fence());
+        if previous == holder {
             return None;
         }
-        if before.is_some() {
+        if previous.is_some() {
             let wait_id = lock.wait_id;
             out.note("LK-3", format_args!("{agent} is free"));
             out.emit(Event::Runs { agent, wait_id });
             self.inform(now, WaitEvent::Runs { agent }, out);
         }
-        let ticket = after?;
-        let lock = self.locks.get_mut(number)?;
-        let asked = lock.asked.remove(&ticket.node).unwrap_or_default();
+        let ticket = holder?;
+        let lock = self.locks.get_mut(index)?;
+        let answered_wait = lock.waiters.remove(&ticket.node).unwrap_or_default();
         let wait_id = WaitId(fence.counter);
         lock.wait_id = wait_id;
         let holder = Agent::process(ticket.node, 0);
         out.note("LK-3", format_args!("{agent} is granted to {holder}"));
-        out.emit(Event::Answers { agent, to: holder, wait_id: asked });
-        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to: holder, wait_id: asked }, out);
+        out.emit(Event::Answers { agent, to: holder, wait_id: answered_wait });
+        self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to: holder, wait_id: answered_wait }, out);
         let need = Need::All([holder].into());
         out.emit(Event::Waits { agent, wait_id, need: need.clone() });
         Some(WaitEvent::Blocked { agent, wait_id, need, abort_cost: AbortCost::default() })
     }
 
     /// LK-4.
-    fn enter(&mut self, now: Time, Entry { number, wait_id }: Entry, out: &mut Effects<'_, Self>) {
-        let (agent, Some(resource)) = (self.me(), self.config.resources.get(number).copied()) else { return };
-        self.process.has.insert(resource, wait_id);
+    fn enter(&mut self, now: Time, GrantedLock { index, wait_id }: GrantedLock, out: &mut Effects<'_, Self>) {
+        let (agent, Some(resource)) = (self.me(), self.config.resources.get(index).copied()) else { return };
+        self.process.holds.insert(resource, wait_id);
         out.note("LK-4", format_args!("{agent} has {resource}"));
         out.emit(Event::Asked { agent, by: resource, wait_id });
         self.inform(now, WaitEvent::BlockedOn { agent, to: resource, wait_id }, out);
@@ -293,8 +293,8 @@ impl<D: Detector> Locks<D> {
     }
 
     /// LK-4. The lock has returned the grant of a cancelled request.
-    fn return_unused(&mut self, now: Time, number: usize, wait_id: WaitId, out: &mut Effects<'_, Self>) {
-        let (agent, Some(to)) = (self.me(), self.config.resources.get(number).copied()) else { return };
+    fn return_unused(&mut self, now: Time, index: usize, wait_id: WaitId, out: &mut Effects<'_, Self>) {
+        let (agent, Some(to)) = (self.me(), self.config.resources.get(index).copied()) else { return };
         out.note("LK-4", format_args!("{agent} has cancelled its request for {to}"));
         self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to, wait_id }, out);
     }
@@ -302,13 +302,13 @@ impl<D: Detector> Locks<D> {
     /// LK-5.
     fn release(&mut self, now: Time, resource: Agent, out: &mut Effects<'_, Self>) {
         let agent = self.me();
-        let (Some(wait_id), Some(number)) = (self.process.has.remove(&resource), self.index_of(resource)) else {
+        let (Some(wait_id), Some(index)) = (self.process.holds.remove(&resource), self.index_of(resource)) else {
             return out.emit(Event::Refused(Refusal::NotAwaited));
         };
         out.note("LK-5", format_args!("{agent} releases {resource}"));
         out.emit(Event::Answers { agent, to: resource, wait_id });
         self.inform(now, WaitEvent::NoLongerBlockedOn { agent, to: resource, wait_id }, out);
-        self.pass_lock(now, number, Input::Command(mutex::Command::Release), out);
+        self.pass_lock(now, index, Input::Command(mutex::Command::Release), out);
     }
 
     /// LK-6.
@@ -318,21 +318,21 @@ impl<D: Detector> Locks<D> {
         out.note("LK-6", format_args!("{agent} cancels its wait"));
         out.emit(Event::GaveUp { agent, wait_id });
         for resource in need {
-            let Some(number) = self.index_of(resource) else { continue };
+            let Some(index) = self.index_of(resource) else { continue };
             if resource.site == self.config.me {
-                self.on_withdrawal(now, number, agent.site, out);
+                self.on_withdrawal(now, index, agent.site, out);
             }
-            self.pass_lock(now, number, Input::Command(mutex::Command::Cancel), out);
+            self.pass_lock(now, index, Input::Command(mutex::Command::Cancel), out);
         }
         self.inform(now, WaitEvent::Runs { agent }, out);
     }
 
     /// LK-6. A granted request is not listed here any more; the lock handles it.
-    fn on_withdrawal(&mut self, now: Time, number: usize, by: NodeId, out: &mut Effects<'_, Self>) {
-        let (Some(lock), Some(agent)) = (self.locks.get_mut(number), self.config.resources.get(number).copied()) else {
+    fn on_withdrawal(&mut self, now: Time, index: usize, by: NodeId, out: &mut Effects<'_, Self>) {
+        let (Some(lock), Some(agent)) = (self.locks.get_mut(index), self.config.resources.get(index).copied()) else {
             return;
         };
-        let Some(wait_id) = lock.asked.remove(&by) else { return };
+        let Some(wait_id) = lock.waiters.remove(&by) else { return };
         let by = Agent::process(by, 0);
         out.note("LK-6", format_args!("{by} no longer waits for {agent}"));
         out.emit(Event::Withdrawn { agent, by });
@@ -341,8 +341,8 @@ impl<D: Detector> Locks<D> {
 
     fn on_message(&mut self, now: Time, from: NodeId, message: LockMessage, out: &mut Effects<'_, Self>) {
         let LockMessage { lock, wait_id, message, resource } = message;
-        let number = usize::from(lock);
-        if self.config.resources.get(number) != Some(&resource) {
+        let index = usize::from(lock);
+        if self.config.resources.get(index) != Some(&resource) {
             return out.note("LK-2", format_args!("ignores a message about {resource}, which does not exist"));
         }
         let is_valid = match &message {
@@ -356,39 +356,39 @@ impl<D: Detector> Locks<D> {
         if !is_valid {
             return out.note("LK-2", format_args!("ignores a message about {resource}, which came from {from}"));
         }
-        let granted = match &message {
+        let granted_wait = match &message {
             central::Message::Request { .. } => {
-                self.on_request(now, number, from, wait_id, out);
+                self.on_request(now, index, from, wait_id, out);
                 None
             }
             central::Message::Release { .. } => {
-                self.on_withdrawal(now, number, from, out);
+                self.on_withdrawal(now, index, from, out);
                 None
             }
             central::Message::Grant { fence, .. } => Some(WaitId(fence.counter)),
             central::Message::Denied { .. } => None,
         };
-        let has_entered = self.pass_lock(now, number, Input::Message { from, message }, out);
-        if let Some(wait_id) = granted.filter(|_| !has_entered) {
-            self.return_unused(now, number, wait_id, out);
+        let has_entered = self.pass_lock(now, index, Input::Message { from, message }, out);
+        if let Some(wait_id) = granted_wait.filter(|_| !has_entered) {
+            self.return_unused(now, index, wait_id, out);
         }
     }
 
     /// Gives a lock an input. Returns whether the process got the resource.
-    fn pass_lock(&mut self, now: Time, number: usize, input: Input<Central>, out: &mut Effects<'_, Self>) -> bool {
-        let (Some(lock), Some(resource)) = (self.locks.get_mut(number), self.config.resources.get(number).copied())
+    fn pass_lock(&mut self, now: Time, index: usize, input: Input<Central>, out: &mut Effects<'_, Self>) -> bool {
+        let (Some(lock), Some(resource)) = (self.locks.get_mut(index), self.config.resources.get(index).copied())
         else {
             return false;
         };
         let wait_id = self.process.latest_wait;
-        let before = lock.lock.holder();
-        let number_sent = u16::try_from(number).unwrap_or(u16::MAX);
-        let wrap = |message| Message::Lock(LockMessage { lock: number_sent, wait_id, message, resource });
-        let timer = |timer| Timer::Lock(number_sent, timer);
-        let events = adapt::pass_with(&mut lock.lock, now, input, (wrap, timer), out);
-        let held = self.on_holder_change(now, number, before, out);
-        let entry = events.into_iter().find_map(|event| match event {
-            mutex::Event::Entered { fence, .. } => Some(Entry { number, wait_id: WaitId(fence.counter) }),
+        let previous = lock.mutex.holder();
+        let lock_number = u16::try_from(index).unwrap_or(u16::MAX);
+        let wrap = |message| Message::Lock(LockMessage { lock: lock_number, wait_id, message, resource });
+        let wrap_timer = |timer| Timer::Lock(lock_number, timer);
+        let events = adapt::pass_with(&mut lock.mutex, now, input, (wrap, wrap_timer), out);
+        let resource_wait = self.on_holder_change(now, index, previous, out);
+        let granted_lock = events.into_iter().find_map(|event| match event {
+            mutex::Event::Entered { fence, .. } => Some(GrantedLock { index, wait_id: WaitId(fence.counter) }),
             mutex::Event::Extended { .. }
             | mutex::Event::Lost
             | mutex::Event::Left
@@ -396,11 +396,11 @@ impl<D: Detector> Locks<D> {
             | mutex::Event::Cancelled
             | mutex::Event::Refused(_) => None,
         });
-        let has_entered = entry.is_some();
-        if let Some(entry) = entry {
-            self.enter(now, entry, out);
+        let has_entered = granted_lock.is_some();
+        if let Some(granted_lock) = granted_lock {
+            self.enter(now, granted_lock, out);
         }
-        if let Some(event) = held {
+        if let Some(event) = resource_wait {
             self.inform(now, event, out);
         }
         has_entered
@@ -420,8 +420,8 @@ impl<D: Detector> Locks<D> {
 }
 
 /// A granted lock.
-struct Entry {
-    number: usize,
+struct GrantedLock {
+    index: usize,
     /// The number of the resource's wait for its new holder.
     wait_id: WaitId,
 }
@@ -441,8 +441,8 @@ impl<D: Detector> Protocol for Locks<D> {
                 self.pass(now, Input::Message { from, message }, out);
             }
             Input::Timer(Timer::Detector(timer)) => self.pass(now, Input::Timer(timer), out),
-            Input::Timer(Timer::Lock(number, timer)) => {
-                self.pass_lock(now, usize::from(number), Input::Timer(timer), out);
+            Input::Timer(Timer::Lock(index, timer)) => {
+                self.pass_lock(now, usize::from(index), Input::Timer(timer), out);
             }
             // The textbook form: it saves nothing, uses no failure detector, and runs in a fixed
             // group.

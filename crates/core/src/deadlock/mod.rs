@@ -11,8 +11,6 @@
 
 mod agent;
 pub mod central;
-#[cfg(test)]
-pub(crate) mod drill;
 pub mod edge_chasing;
 mod facts;
 pub mod graph;
@@ -31,6 +29,8 @@ pub mod resolution;
 #[cfg(test)]
 mod schedules;
 mod site_state;
+#[cfg(test)]
+pub(crate) mod test_helpers;
 mod victim;
 
 pub use agent::{Agent, Kind, ParseAgentError, WaitId};
@@ -116,7 +116,7 @@ pub enum Event {
         wait_id: WaitId,
         need: Need<Agent>,
     },
-    /// An agent learns that another one waits for it. The number is that of the waiter's wait.
+    /// An agent learns that `by` waits for it. `wait_id` is that of the wait of `by`.
     Asked {
         #[cfg_attr(feature = "serde", serde(rename = "who"))]
         agent: Agent,
@@ -124,7 +124,7 @@ pub enum Event {
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
-    /// An agent has released what another one waits for. The number is that of the waiter's wait.
+    /// An agent has released what `to` waits for. `wait_id` is that of the wait of `to`.
     Answers {
         #[cfg_attr(feature = "serde", serde(rename = "who"))]
         agent: Agent,
@@ -146,7 +146,7 @@ pub enum Event {
         #[cfg_attr(feature = "serde", serde(rename = "spell"))]
         wait_id: WaitId,
     },
-    /// An agent is no longer waited for.
+    /// An agent learns that `by` no longer waits for it.
     Withdrawn {
         #[cfg_attr(feature = "serde", serde(rename = "who"))]
         agent: Agent,

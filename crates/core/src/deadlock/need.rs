@@ -18,34 +18,34 @@ pub enum Need<N> {
 }
 
 impl<N> Need<N> {
-    /// Returns the agents it names.
+    /// Returns the agents that the need names.
     pub fn on(&self) -> &[N] {
         match self {
-            Self::All(on) | Self::Any(on) => on,
+            Self::All(agents) | Self::Any(agents) => agents,
         }
     }
 
     /// Returns whether the need is met; `is_free` returns whether an agent has released.
     pub fn is_met(&self, mut is_free: impl FnMut(&N) -> bool) -> bool {
         match self {
-            Self::All(on) => on.iter().all(&mut is_free),
-            Self::Any(on) => on.is_empty() || on.iter().any(&mut is_free),
+            Self::All(agents) => agents.iter().all(&mut is_free),
+            Self::Any(agents) => agents.is_empty() || agents.iter().any(&mut is_free),
         }
     }
 
-    /// Returns whether one of several is enough.
+    /// Returns whether one of several agents is enough; `false` if it names only one.
     pub fn is_any(&self) -> bool {
         match self {
             Self::All(_) => false,
-            Self::Any(on) => on.len() > 1,
+            Self::Any(agents) => agents.len() > 1,
         }
     }
 
     /// Maps the names of the agents.
     pub fn map<M>(self, f: impl FnMut(N) -> M) -> Need<M> {
         match self {
-            Self::All(on) => Need::All(on.into_iter().map(f).collect()),
-            Self::Any(on) => Need::Any(on.into_iter().map(f).collect()),
+            Self::All(agents) => Need::All(agents.into_iter().map(f).collect()),
+            Self::Any(agents) => Need::Any(agents.into_iter().map(f).collect()),
         }
     }
 }
@@ -56,13 +56,13 @@ impl<N: fmt::Display> fmt::Display for Need<N> {
         if self.is_any() {
             f.write_str("any of ")?;
         }
-        for (index, on) in self.on().iter().enumerate() {
-            let before = match (index, index + 1 == self.on().len()) {
+        for (index, agent) in self.on().iter().enumerate() {
+            let separator = match (index, index + 1 == self.on().len()) {
                 (0, _) => "",
                 (_, true) => " and ",
                 (_, false) => ", ",
             };
-            write!(f, "{before}{on}")?;
+            write!(f, "{separator}{agent}")?;
         }
         Ok(())
     }

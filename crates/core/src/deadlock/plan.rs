@@ -42,8 +42,8 @@ impl Plan {
     #[must_use]
     pub fn with_processes(self, processes: usize) -> Self {
         let sites = self.sites.max(1);
-        let at = |site| u16::try_from((processes + sites - 1 - site) / sites).unwrap_or(u16::MAX);
-        Self { processes: (0..self.sites).map(at).collect(), ..self }
+        let processes_at = |site| u16::try_from((processes + sites - 1 - site) / sites).unwrap_or(u16::MAX);
+        Self { processes: (0..self.sites).map(processes_at).collect(), ..self }
     }
 
     /// Returns the number of processes of a site.
@@ -53,15 +53,15 @@ impl Plan {
 
     /// Returns the priority of a process.
     pub fn priority(&self, site: NodeId, number: u16) -> u32 {
-        let before: usize = self.processes.iter().take(site.index()).map(|count| usize::from(*count)).sum();
-        self.priorities.get(before + usize::from(number)).copied().unwrap_or(0)
+        let preceding: usize = self.processes.iter().take(site.index()).map(|count| usize::from(*count)).sum();
+        self.priorities.get(preceding + usize::from(number)).copied().unwrap_or(0)
     }
 
     /// Returns the resources in order.
     pub fn resources(&self) -> impl Iterator<Item = Agent> + '_ {
-        let before =
+        let preceding =
             |index: usize, site| self.resources.iter().take(index).filter(move |other| **other == site).count();
-        let number = move |index, site| u16::try_from(before(index, site)).unwrap_or(u16::MAX);
+        let number = move |index, site| u16::try_from(preceding(index, site)).unwrap_or(u16::MAX);
         self.resources.iter().enumerate().map(move |(index, site)| Agent::resource(*site, number(index, *site)))
     }
 

@@ -75,9 +75,9 @@ pub struct QueryReply {
     resolution: Resolution,
     /// The number of checks that each agent here has started.
     check_counts: BTreeMap<Agent, u64>,
-    /// The checks that each agent here takes part in during its current wait, by the agent that
-    /// started the check.
-    pub(crate) parts: BTreeMap<(Agent, Agent), Part>,
+    /// The checks that agents here take part in during their current waits, by the agent here and
+    /// the agent that started the check.
+    pub(crate) participations: BTreeMap<(Agent, Agent), Participation>,
     /// Messages between agents here. Empty between steps.
     local_messages: VecDeque<Message>,
 }
@@ -91,7 +91,7 @@ struct Config {
 
 /// An agent's part in a check.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Part {
+pub(crate) struct Participation {
     /// The number of the check.
     check: u64,
     /// The sender of the first query; `None` if this agent started the check.
@@ -184,7 +184,7 @@ impl QueryReply {
             site: SiteState::default(),
             resolution: Resolution::new(me, plan),
             check_counts: BTreeMap::new(),
-            parts: BTreeMap::new(),
+            participations: BTreeMap::new(),
             local_messages: VecDeque::new(),
         }
     }
@@ -229,10 +229,11 @@ impl QueryReply {
         asked_by: Option<Agent>,
         out: &mut Effects<'_, Self>,
     ) {
-        let on = self.site.awaited_by(agent);
-        let part = Part { check, asked_by, missing: on.iter().copied().collect(), gathered: Vec::new() };
-        self.parts.insert((agent, by), part);
-        for to in on {
+        let awaited = self.site.awaited_by(agent);
+        let participation =
+            Participation { check, asked_by, missing: awaited.iter().copied().collect(), gathered: Vec::new() };
+        self.participations.insert((agent, by), participation);
+        for to in awaited {
             self.send(Message::Query(CheckHeader { by, check, from: agent, to }), to, out);
         }
     }
@@ -243,11 +244,11 @@ impl QueryReply {
         if self.site.wait(to).is_none() {
             return out.note("QR-2", format_args!("does not reply: {to} does not wait"));
         }
-        match self.parts.get(&(to, by)) {
-            Some(part) if part.check > check => {
+        match self.participations.get(&(to, by)) {
+            Some(participation) if participation.check > check => {
                 out.note("QR-2", format_args!("does not reply: {by} has started a new check"));
             }
-            Some(part) if part.check == check => {
+            Some(participation) if participation.check == check => {
                 out.note("QR-2", format_args!("replies at once: {to} already takes part in this check of {by}"));
                 let header = CheckHeader { by, check, from: to, to: from };
                 self.send(Message::Reply { header, gathered: Vec::new() }, from, out);
@@ -265,18 +266,18 @@ impl QueryReply {
         let Some(wait) = self.site.wait(to).cloned() else {
             return out.note("QR-3", format_args!("ignores it: {to} no longer waits"));
         };
-        let part = self.parts.get_mut(&(to, by)).filter(|part| part.check == check);
-        let Some(part) = part.filter(|part| part.missing.contains(&from)) else {
+        let participation = self.participations.get_mut(&(to, by)).filter(|participation| participation.check == check);
+        let Some(participation) = participation.filter(|participation| participation.missing.contains(&from)) else {
             return out.note("QR-3", format_args!("ignores it: {to} expects no such reply in that check of {by}"));
         };
-        part.missing.remove(&from);
-        part.gathered.extend(gathered);
-        if !part.missing.is_empty() {
-            return out.note("QR-3", format_args!("{to} lacks {} more replies", part.missing.len()));
+        participation.missing.remove(&from);
+        participation.gathered.extend(gathered);
+        if !participation.missing.is_empty() {
+            return out.note("QR-3", format_args!("{to} lacks {} more replies", participation.missing.len()));
         }
-        let mut gathered = core::mem::take(&mut part.gathered);
+        let mut gathered = core::mem::take(&mut participation.gathered);
         gathered.push(wait.clone());
-        match part.asked_by {
+        match participation.asked_by {
             Some(asked_by) => {
                 out.note("QR-3", format_args!("{to} has all replies, and replies"));
                 let header = CheckHeader { by, check, from: to, to: asked_by };
@@ -295,7 +296,7 @@ impl QueryReply {
     /// QR-4.
     fn unblock(&mut self, agent: Agent, out: &mut Effects<'_, Self>) {
         let Some(wait) = self.site.unblock(agent) else { return };
-        self.parts.retain(|(here, _), _| *here != agent);
+        self.participations.retain(|(participant, _), _| *participant != agent);
         if self.config.patience > Duration::ZERO {
             out.cancel_timer(agent);
         }
@@ -335,7 +336,7 @@ impl QueryReply {
 impl Protocol for QueryReply {
     type Command = WaitEvent;
     type Message = Message;
-    /// The agent whose patience has ended and that starts a check.
+    /// The agent that has waited for `patience` and now starts a check.
     type Timer = Agent;
     type Event = Finding;
     type Durable = ();

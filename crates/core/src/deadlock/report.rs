@@ -23,7 +23,7 @@ pub struct Wait {
 pub struct Report {
     /// The agent that found it.
     pub by: Agent,
-    /// The number of that agent's wait.
+    /// The number of that agent's wait, during which it found the deadlock.
     pub during: WaitId,
     pub shape: Shape,
     /// The waits that cause the deadlock. In a cycle, each agent waits for the next one.
@@ -54,8 +54,9 @@ impl Report {
     }
 
     fn from_deadlock(by: &Wait, deadlock: Deadlock<Agent>, waits: &[Wait]) -> Self {
-        let known = |(agent, need)| Some(Wait { need, ..waits.iter().find(|wait| wait.agent == agent)?.clone() });
-        let waits = deadlock.waits.into_iter().filter_map(known).collect();
+        let with_details =
+            |(agent, need)| Some(Wait { need, ..waits.iter().find(|wait| wait.agent == agent)?.clone() });
+        let waits = deadlock.waits.into_iter().filter_map(with_details).collect();
         Self { by: by.agent, during: by.wait_id, shape: deadlock.shape, waits, victim: None }
     }
 
@@ -69,7 +70,8 @@ impl Report {
         self.waits.iter().find(|wait| wait.agent == agent).map(|wait| wait.wait_id)
     }
 
-    /// Returns the holder of a resource, if the resource is part of the deadlock.
+    /// Returns the need of a resource, which names its holder, if the resource is part of the
+    /// deadlock.
     fn holder(&self, resource: Agent) -> Option<&Need<Agent>> {
         self.waits.iter().find(|wait| wait.agent == resource && resource.is_resource()).map(|wait| &wait.need)
     }
@@ -88,8 +90,8 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let processes = self.waits.iter().filter(|wait| !wait.agent.is_resource());
         for (index, Wait { agent, need, .. }) in processes.enumerate() {
-            let before = if index == 0 { "" } else { "; " };
-            write!(f, "{before}{agent} waits for {need}")?;
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{agent} waits for {need}")?;
             if let [resource] = need.on()
                 && let Some(holder) = self.holder(*resource)
             {

@@ -158,12 +158,12 @@ impl<D: Detector> Requests<D> {
     }
 
     fn refusal(&self, agent: Agent, need: &Need<Agent>) -> Option<Refusal> {
-        let on = need.on();
-        let is_repeated = |(index, agent): (usize, &Agent)| on.iter().take(index).any(|other| other == agent);
-        if on.is_empty()
-            || on.contains(&agent)
-            || !on.iter().all(|agent| self.exists(*agent))
-            || on.iter().enumerate().any(is_repeated)
+        let awaited = need.on();
+        let is_repeated = |(index, agent): (usize, &Agent)| awaited.iter().take(index).any(|other| other == agent);
+        if awaited.is_empty()
+            || awaited.contains(&agent)
+            || !awaited.iter().all(|agent| self.exists(*agent))
+            || awaited.iter().enumerate().any(is_repeated)
         {
             return Some(Refusal::InvalidNeed);
         }
@@ -231,10 +231,10 @@ impl<D: Detector> Requests<D> {
         if !need.on().contains(&from) {
             return out.note("RQ-4", format_args!("{to} did not ask {from}"));
         }
-        if let Need::All(on) = need
-            && on.len() > 1
+        if let Need::All(awaited) = need
+            && awaited.len() > 1
         {
-            on.retain(|other| *other != from);
+            awaited.retain(|other| *other != from);
             out.note("RQ-4", format_args!("{to} still waits for {need}"));
             let abort_cost = self.abort_cost(to);
             return self.inform(now, WaitEvent::DependencyReleased { agent: to, by: from, abort_cost }, out);

@@ -94,7 +94,7 @@ pub(super) enum Action {
     Note(&'static str, &'static str, Agent),
     Emit(Finding),
     /// The agent starts a check.
-    Look(Agent),
+    Check(Agent),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -212,12 +212,12 @@ impl Resolution {
                 self.send_check_again(&report, site, actions);
                 continue;
             }
-            self.choose(report, site, actions);
+            self.choose_victim(report, site, actions);
         }
     }
 
     /// RS-3.
-    fn choose(&mut self, report: Report, site: &SiteState, actions: &mut Vec<Action>) {
+    fn choose_victim(&mut self, report: Report, site: &SiteState, actions: &mut Vec<Action>) {
         let Some(victim) = self.config.policy.and_then(|policy| policy.choose(report.candidates())) else { return };
         let report = Report { victim: Some(victim), ..report };
         actions.push(Action::Note("RS-3", "chooses the victim", victim));
@@ -274,22 +274,22 @@ pub(super) fn perform<P: Protocol<Event = Finding>>(
     wrap: fn(Ruling) -> P::Message,
     out: &mut Effects<'_, P>,
 ) -> Vec<Agent> {
-    let mut checking = Vec::new();
+    let mut agents_to_check = Vec::new();
     for action in actions {
         match action {
             Action::Send(to, ruling) => out.send(to, wrap(ruling)),
             Action::Note(rule, text, agent) => out.note(rule, format_args!("{text} {agent}")),
             Action::Emit(finding) => out.emit(finding),
-            Action::Look(agent) => checking.push(agent),
+            Action::Check(agent) => agents_to_check.push(agent),
         }
     }
-    checking
+    agents_to_check
 }
 
 /// RS-7.
 fn check_again(agent: Agent, wait_id: WaitId, site: &SiteState, actions: &mut Vec<Action>) {
     if site.wait(agent).is_some_and(|wait| wait.wait_id == wait_id) {
         actions.push(Action::Note("RS-7", "starts another check for", agent));
-        actions.push(Action::Look(agent));
+        actions.push(Action::Check(agent));
     }
 }

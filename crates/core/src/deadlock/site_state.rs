@@ -21,8 +21,8 @@ impl SiteState {
     pub(super) fn release_dependency(&mut self, agent: Agent, by: Agent, abort_cost: AbortCost) {
         let Some(wait) = self.waits.get_mut(&agent) else { return };
         wait.abort_cost = abort_cost;
-        if let Need::All(on) = &mut wait.need {
-            on.retain(|other| *other != by);
+        if let Need::All(awaited) = &mut wait.need {
+            awaited.retain(|other| *other != by);
         }
     }
 

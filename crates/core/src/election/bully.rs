@@ -100,7 +100,7 @@ struct Config {
     options: BullyOptions,
     /// The nodes that are down at start-up.
     absent: Group,
-    /// Maximum time until the receiver of a message has processed it.
+    /// Maximum time from the sending of a message until its receiver has processed it.
     hop: Duration,
 }
 
@@ -119,6 +119,7 @@ enum Phase {
 }
 
 impl Phase {
+    /// Returns the timer that is set during this phase.
     const fn timer(self) -> Option<Timer> {
         match self {
             Self::Idle { .. } => None,
@@ -135,8 +136,9 @@ const ANSWER_HOPS: u64 = 2;
 /// Time until messages sent by nodes that did not know of a restart have arrived: two hops for the
 /// messages, one for the saves.
 const QUIET_HOPS: u64 = 3;
-/// Time from an answer to the result. The answering node may itself have just restarted, and then
-/// it asks for epochs before it declares.
+/// Time from an answer to the result. The answering node may itself have just restarted; then it
+/// waits, asks for epochs and asks the higher nodes before it declares. The last three hops
+/// include the arrival of the result.
 const RESULT_HOPS: u64 = QUIET_HOPS + 2 * ANSWER_HOPS + 3;
 /// Maximum number of inputs from each other node that may precede an input in a node's queue.
 const BACKLOG: u64 = 4;
@@ -209,7 +211,7 @@ impl Bully {
     }
 
     fn resign(&self, out: &mut Effects<'_, Self>) {
-        let leads = self.phase == Phase::Idle { leader: Some(self.config.me) };
+        let leads = self.leads();
         out.emit(Event::Refused(if leads { Refusal::CannotResign } else { Refusal::NotLeading }));
     }
 
@@ -341,7 +343,7 @@ impl Bully {
         self.conclude(leader, epoch, out);
     }
 
-    /// BU-6. Ignores an epoch that is not newer than the last result: it was declared earlier, and
+    /// BU-6. Ignores an epoch that is not newer than the last result: this declaration is late, and
     /// its sender has been notified of the newer result.
     fn take_over(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         let is_new = epoch > self.last_result;
@@ -459,6 +461,7 @@ impl Bully {
         }
     }
 
+    /// Changes the phase, and sets its timer to the time of `hops` messages.
     fn enter(&mut self, phase: Phase, hops: u64, out: &mut Effects<'_, Self>) {
         self.phase = phase;
         if let Some(timer) = phase.timer() {

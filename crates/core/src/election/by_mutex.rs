@@ -85,7 +85,7 @@ pub struct ByMutex<P> {
     group: Group,
     lock: P,
     /// The latest epoch whose leader this node knows.
-    reached: Epoch,
+    latest_epoch: Epoch,
     stage: Stage,
 }
 
@@ -135,7 +135,7 @@ where
 {
     /// Creates a node of this group over its part of a lock that no node holds.
     pub const fn new(me: NodeId, group: Group, lock: P) -> Self {
-        Self { me, group, lock, reached: Epoch(0), stage: Stage::Idle }
+        Self { me, group, lock, latest_epoch: Epoch(0), stage: Stage::Idle }
     }
 
     /// BM-1.
@@ -147,15 +147,15 @@ where
             Stage::Idle => {}
         }
         out.note("BM-1", format_args!("requests the lock"));
-        out.emit(Event::Began { epoch: Epoch(self.reached.0.saturating_add(1)) });
+        out.emit(Event::Began { epoch: Epoch(self.latest_epoch.0.saturating_add(1)) });
         self.stage = Stage::Running;
-        self.ask(now, mutex::Command::Acquire, out);
+        self.command_lock(now, mutex::Command::Acquire, out);
     }
 
     /// BM-2. Otherwise the leader would keep the lock, and every candidate would wait forever.
     fn challenge(&self, leader: NodeId, out: &mut Effects<'_, Self>) {
         out.note("BM-2", format_args!("asks {leader} to release the lock"));
-        out.send(leader, Message::Yield { epoch: self.reached });
+        out.send(leader, Message::Yield { epoch: self.latest_epoch });
     }
 
     fn resign(&self, out: &mut Effects<'_, Self>) {
@@ -167,50 +167,50 @@ where
     /// wants the lock releases it at once.
     fn enter(&mut self, now: Time, fence: Fence, out: &mut Effects<'_, Self>) {
         if self.stage != Stage::Running {
-            return self.ask(now, mutex::Command::Release, out);
+            return self.command_lock(now, mutex::Command::Release, out);
         }
-        self.reached = Epoch(fence.counter);
+        self.latest_epoch = Epoch(fence.counter);
         self.stage = Stage::Decided(self.me);
-        out.note("BM-3", format_args!("holds the lock, and leads in epoch {}", self.reached));
+        out.note("BM-3", format_args!("holds the lock, and leads in epoch {}", self.latest_epoch));
         if self.group.len() > 1 {
-            out.multicast(&self.group, Message::Leads { epoch: self.reached });
+            out.multicast(&self.group, Message::Leads { epoch: self.latest_epoch });
         }
-        out.emit(Event::elected(self.me, self.reached));
+        out.emit(Event::elected(self.me, self.latest_epoch));
     }
 
     /// BM-4. A node that lost the election cancels its request, so it does not wait for the lock.
     fn follow(&mut self, now: Time, leader: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        if epoch <= self.reached || leader == self.me {
+        if epoch <= self.latest_epoch || leader == self.me {
             return out.note("BM-4", format_args!("ignores that {leader} led in epoch {epoch}"));
         }
-        let before = core::mem::replace(&mut self.stage, Stage::Decided(leader));
-        self.reached = epoch;
+        let previous = core::mem::replace(&mut self.stage, Stage::Decided(leader));
+        self.latest_epoch = epoch;
         out.note("BM-4", format_args!("follows {leader}"));
         out.emit(Event::elected(leader, epoch));
-        match before {
-            Stage::Running => self.ask(now, mutex::Command::Cancel, out),
-            Stage::Decided(own) if own == self.me => self.ask(now, mutex::Command::Release, out),
+        match previous {
+            Stage::Running => self.command_lock(now, mutex::Command::Cancel, out),
+            Stage::Decided(former) if former == self.me => self.command_lock(now, mutex::Command::Release, out),
             Stage::Idle | Stage::Decided(_) => {}
         }
     }
 
     /// BM-5. A message that names an earlier epoch does not end a later one.
     fn yield_lock(&mut self, now: Time, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        if self.stage != Stage::Decided(self.me) || epoch != self.reached {
+        if self.stage != Stage::Decided(self.me) || epoch != self.latest_epoch {
             return out.note("BM-5", format_args!("no longer leads in epoch {epoch}"));
         }
         out.note("BM-5", format_args!("releases the lock: {from} wants an election"));
         self.stage = Stage::Idle;
         out.emit(Event::Ended { epoch });
-        self.ask(now, mutex::Command::Release, out);
+        self.command_lock(now, mutex::Command::Release, out);
     }
 
-    fn ask(&mut self, now: Time, command: mutex::Command, out: &mut Effects<'_, Self>) {
-        self.pass(now, Input::Command(command), out);
+    fn command_lock(&mut self, now: Time, command: mutex::Command, out: &mut Effects<'_, Self>) {
+        self.step_lock(now, Input::Command(command), out);
     }
 
     /// Passes an input to the lock and handles the lock's events.
-    fn pass(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
+    fn step_lock(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
         for event in adapt::pass(&mut self.lock, now, input, Message::Lock, out) {
             match event {
                 mutex::Event::Entered { fence, .. } => self.enter(now, fence, out),
@@ -240,19 +240,19 @@ where
             Input::Command(Command::Campaign) => self.campaign(now, out),
             Input::Command(Command::Resign) => self.resign(out),
             Input::Message { from, message: Message::Lock(message) } => {
-                self.pass(now, Input::Message { from, message }, out);
+                self.step_lock(now, Input::Message { from, message }, out);
             }
             Input::Message { from, message: Message::Leads { epoch } } => self.follow(now, from, epoch, out),
             Input::Message { from, message: Message::Yield { epoch } } => self.yield_lock(now, from, epoch, out),
-            Input::Start { durable, incarnation } => self.pass(now, Input::Start { durable, incarnation }, out),
-            Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
-            Input::Saved(count) => self.pass(now, Input::Saved(count), out),
-            Input::Suspect(node) => self.pass(now, Input::Suspect(node), out),
-            Input::Trust(node) => self.pass(now, Input::Trust(node), out),
-            Input::DiskFull => self.pass(now, Input::DiskFull, out),
-            Input::DiskFree => self.pass(now, Input::DiskFree, out),
-            Input::View(view) => self.pass(now, Input::View(view), out),
-            Input::Lease(until) => self.pass(now, Input::Lease(until), out),
+            Input::Start { durable, incarnation } => self.step_lock(now, Input::Start { durable, incarnation }, out),
+            Input::Timer(timer) => self.step_lock(now, Input::Timer(timer), out),
+            Input::Saved(count) => self.step_lock(now, Input::Saved(count), out),
+            Input::Suspect(node) => self.step_lock(now, Input::Suspect(node), out),
+            Input::Trust(node) => self.step_lock(now, Input::Trust(node), out),
+            Input::DiskFull => self.step_lock(now, Input::DiskFull, out),
+            Input::DiskFree => self.step_lock(now, Input::DiskFree, out),
+            Input::View(view) => self.step_lock(now, Input::View(view), out),
+            Input::Lease(until) => self.step_lock(now, Input::Lease(until), out),
         }
     }
 }

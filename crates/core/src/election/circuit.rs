@@ -123,9 +123,11 @@ pub struct Circuit<C> {
     contest: C,
     /// Nodes that this node considers dead, in the order of their numbers.
     dead: Vec<NodeId>,
-    /// Messages that are not acknowledged yet; only used with `Repair::Timeout`.
+    /// Number and receiver of each message that is not acknowledged yet; only used with
+    /// `Repair::Timeout`.
     unacknowledged: Vec<(u64, NodeId)>,
-    sent: u64,
+    /// Number of the latest message that needs an acknowledgement.
+    last_number: u64,
     /// A conflict with another node's view of the run, if this node waits for agreement.
     dispute: Option<Dispute>,
 }
@@ -164,13 +166,12 @@ impl<C: Contest> Circuit<C> {
     /// Creates a node of a group with this plan.
     pub fn new(me: NodeId, plan: Arc<Plan>) -> Self {
         let dead = plan.absent.iter().filter(|node| *node != me).collect();
-        let run = Run::default();
-        let contest = C::default();
-        Self { me, plan, run, stage: Stage::Idle, contest, dead, unacknowledged: Vec::new(), sent: 0, dispute: None }
+        let (run, stage, contest) = (Run::default(), Stage::Idle, C::default());
+        Self { me, plan, run, stage, contest, dead, unacknowledged: Vec::new(), last_number: 0, dispute: None }
     }
 
-    fn boot(&mut self, reached: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
-        self.run = Run { epoch: reached, without: Vec::new() };
+    fn boot(&mut self, saved_epoch: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
+        self.run = Run { epoch: saved_epoch, without: Vec::new() };
         if incarnation > Incarnation::FIRST {
             // Nodes that were down at start-up may be up by now.
             self.dead.clear();
@@ -201,6 +202,7 @@ impl<C: Contest> Circuit<C> {
         self.run_contest(out, |contest, turn| contest.start(turn));
     }
 
+    /// Makes `run` the node's current run. The caller starts or joins the contest.
     fn enter(&mut self, run: Run, out: &mut Effects<'_, Self>) {
         if self.plan.repair != Repair::None {
             out.save(run.epoch);
@@ -241,8 +243,8 @@ impl<C: Contest> Circuit<C> {
     }
 
     /// Returns whether more than half of the nodes that were up at start-up are in the run. Two
-    /// such runs share a node, which takes part in only one run of an epoch. Without repair, no
-    /// node is ever left out later.
+    /// such runs share a node, which takes part in only one run of an epoch. Without repair, every
+    /// run has all of these nodes.
     fn has_majority(&self) -> bool {
         let voters = self.plan.ring.len().saturating_sub(self.plan.absent.len());
         self.plan.repair == Repair::None || 2 * self.members() > voters
@@ -255,8 +257,7 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// CI-5. Every node but the winner needs the announcement, and on the ring it ends at the node
-    /// that sent it.
+    /// CI-5. On the ring, the announcement travels until it returns to this node.
     fn announce(&mut self, leader: NodeId, out: &mut Effects<'_, Self>) {
         out.note("CI-5", format_args!("announces {leader} in epoch {}", self.run.epoch));
         let announcement = Body::Won { leader, by: self.me };
@@ -315,13 +316,13 @@ impl<C: Contest> Circuit<C> {
             Body::Behind { is_over } => self.receive_later_epoch(&run, is_over, out),
             Body::Contest { .. } | Body::Won { .. } if run.epoch < self.run.epoch => self.drop_late(from, &run, out),
             Body::Contest { from: side, message } => {
-                if self.takes_part_in(run, out) && self.neighbour(side) == from {
+                if self.join_if_later(run, out) && self.neighbour(side) == from {
                     self.run_contest(out, |contest, turn| contest.receive(side, message, turn));
                 }
             }
             Body::Won { leader, by } => {
                 let is_member = |node| self.plan.group.contains(node) && !run.without.contains(&node);
-                if is_member(leader) && is_member(by) && self.takes_part_in(run, out) {
+                if is_member(leader) && is_member(by) && self.join_if_later(run, out) {
                     self.receive_announcement(leader, by, out);
                 }
             }
@@ -341,9 +342,9 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// Returns whether this node takes part in a run, which is not earlier than its own. Joins the
-    /// run if it is later.
-    fn takes_part_in(&mut self, run: Run, out: &mut Effects<'_, Self>) -> bool {
+    /// Returns whether this node takes part in `run`, which must not be earlier than its own. Joins
+    /// the run if it is later, and handles the conflict if it is another run of the same epoch.
+    fn join_if_later(&mut self, run: Run, out: &mut Effects<'_, Self>) -> bool {
         if run == self.run && self.stage != Stage::Idle {
             return true;
         }
@@ -366,11 +367,11 @@ impl<C: Contest> Circuit<C> {
     }
 
     /// Validates a run that a peer sent: a correct peer leaves out only members of the group, and
-    /// never sends an epoch beyond `Epoch::LARGEST`.
+    /// never sends an epoch beyond `Epoch::MAX`.
     fn is_valid(&self, run: &Run) -> bool {
-        let known = |node: &NodeId| self.plan.group.contains(*node);
-        let is_sound = run.without.iter().all(known) && run.without.is_sorted_by(|one, other| one < other);
-        is_sound && run.epoch <= Epoch::MAX
+        let is_member = |node: &NodeId| self.plan.group.contains(*node);
+        let is_strictly_sorted = run.without.is_sorted_by(|node, next| node < next);
+        run.without.iter().all(is_member) && is_strictly_sorted && run.epoch <= Epoch::MAX
     }
 }
 

@@ -60,13 +60,13 @@ pub const FACTS: Facts = Facts::new(
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let expected_messages = (chang_roberts::FACTS.cost.expected)(case)?;
     let peers = (case.live + case.dead).saturating_sub(1) as f64;
-    let more = |messages: Option<f64>| messages.map(|messages| messages + peers);
+    let with_decision = |messages: Option<f64>| messages.map(|messages| messages + peers);
     match expected_messages.counts {
         Counts::Election => Some(expected_messages),
         Counts::WithAnnouncement => Some(ExpectedMessages {
-            least: more(expected_messages.least),
-            mean: more(expected_messages.mean),
-            most: more(expected_messages.most),
+            least: with_decision(expected_messages.least),
+            mean: with_decision(expected_messages.mean),
+            most: with_decision(expected_messages.most),
             ..expected_messages
         }),
     }
@@ -90,8 +90,8 @@ pub struct ConsensusByElection<E> {
     proposal: u64,
     election: E,
     /// The leader and epoch of the inner election's latest result.
-    named: Option<(NodeId, Epoch)>,
-    held: Option<Decision>,
+    result: Option<(NodeId, Epoch)>,
+    decision: Option<Decision>,
 }
 
 /// A value that a group has decided.
@@ -134,24 +134,24 @@ where
     /// Creates a node of a group with this plan over its part of the election.
     pub fn new(me: NodeId, plan: &Plan, election: E) -> Self {
         let proposal = plan.ranking.attribute(me).unwrap_or(u64::from(me.number()));
-        Self { me, group: plan.group.clone(), proposal, election, named: None, held: None }
+        Self { me, group: plan.group.clone(), proposal, election, result: None, decision: None }
     }
 
     /// Returns the latest decision that this node knows.
     pub const fn decision(&self) -> Option<Decision> {
-        self.held
+        self.decision
     }
 
-    /// CE-1.
-    fn pass(&mut self, now: Time, input: Input<E>, out: &mut Effects<'_, Self>) {
+    /// CE-1. Passes an input to the inner election and handles its events.
+    fn step_election(&mut self, now: Time, input: Input<E>, out: &mut Effects<'_, Self>) {
         for event in adapt::pass(&mut self.election, now, input, Message::Election, out) {
             match event {
                 Event::Began { .. } | Event::Ended { .. } => {
-                    self.named = None;
+                    self.result = None;
                     out.emit(event);
                 }
                 Event::Elected { leader, epoch, .. } => {
-                    self.named = Some((leader, epoch));
+                    self.result = Some((leader, epoch));
                     if leader == self.me {
                         self.decide(epoch, out);
                     }
@@ -164,10 +164,10 @@ where
 
     /// CE-2.
     fn decide(&mut self, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        let value = self.held.map_or(self.proposal, |held| held.value);
+        let value = self.decision.map_or(self.proposal, |held| held.value);
         out.note("CE-2", format_args!("decides {value} in epoch {epoch}"));
         let decision = Decision { epoch, value };
-        self.held = Some(decision);
+        self.decision = Some(decision);
         if self.group.len() > 1 {
             out.multicast(&self.group, Message::Decided(decision));
         }
@@ -175,20 +175,20 @@ where
 
     /// CE-3.
     fn learn(&mut self, decision: Decision, out: &mut Effects<'_, Self>) {
-        if self.held.is_some_and(|held| held.epoch >= decision.epoch) {
+        if self.decision.is_some_and(|held| held.epoch >= decision.epoch) {
             return;
         }
         out.note("CE-3", format_args!("{} is decided in epoch {}", decision.value, decision.epoch));
-        self.held = Some(decision);
+        self.decision = Some(decision);
         self.report_leader(out);
     }
 
     /// CE-4. The result of the election and the decision may arrive in any order.
     fn report_leader(&self, out: &mut Effects<'_, Self>) {
-        if let (Some((leader, epoch)), Some(held)) = (self.named, self.held)
-            && held.epoch == epoch
+        if let (Some((leader, epoch)), Some(decision)) = (self.result, self.decision)
+            && decision.epoch == epoch
         {
-            out.note("CE-4", format_args!("knows {leader} and its decision, {}", held.value));
+            out.note("CE-4", format_args!("knows {leader} and its decision, {}", decision.value));
             out.emit(Event::elected(leader, epoch));
         }
     }
@@ -208,18 +208,20 @@ where
         match input {
             Input::Message { from: _, message: Message::Decided(decision) } => self.learn(decision, out),
             Input::Message { from, message: Message::Election(message) } => {
-                self.pass(now, Input::Message { from, message }, out);
+                self.step_election(now, Input::Message { from, message }, out);
             }
-            Input::Start { durable, incarnation } => self.pass(now, Input::Start { durable, incarnation }, out),
-            Input::Command(command) => self.pass(now, Input::Command(command), out),
-            Input::Timer(timer) => self.pass(now, Input::Timer(timer), out),
-            Input::Saved(count) => self.pass(now, Input::Saved(count), out),
-            Input::Suspect(node) => self.pass(now, Input::Suspect(node), out),
-            Input::Trust(node) => self.pass(now, Input::Trust(node), out),
-            Input::DiskFull => self.pass(now, Input::DiskFull, out),
-            Input::DiskFree => self.pass(now, Input::DiskFree, out),
-            Input::View(view) => self.pass(now, Input::View(view), out),
-            Input::Lease(until) => self.pass(now, Input::Lease(until), out),
+            Input::Start { durable, incarnation } => {
+                self.step_election(now, Input::Start { durable, incarnation }, out);
+            }
+            Input::Command(command) => self.step_election(now, Input::Command(command), out),
+            Input::Timer(timer) => self.step_election(now, Input::Timer(timer), out),
+            Input::Saved(count) => self.step_election(now, Input::Saved(count), out),
+            Input::Suspect(node) => self.step_election(now, Input::Suspect(node), out),
+            Input::Trust(node) => self.step_election(now, Input::Trust(node), out),
+            Input::DiskFull => self.step_election(now, Input::DiskFull, out),
+            Input::DiskFree => self.step_election(now, Input::DiskFree, out),
+            Input::View(view) => self.step_election(now, Input::View(view), out),
+            Input::Lease(until) => self.step_election(now, Input::Lease(until), out),
         }
     }
 }

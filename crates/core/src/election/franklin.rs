@@ -52,6 +52,7 @@ fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let n = case.live as f64;
     let rounds = f64::from(case.live.max(1).ilog2()) + 1.0;
     Some(match (case.starting, case.live) {
+        // Over all orders of eight nodes on the ring.
         (Starting::All, 8) => ExpectedMessages {
             counts: Counts::Election,
             least: Some(32.0),
@@ -64,7 +65,7 @@ fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
 }
 
 /// Maximum number of claims from one side that wait for those of the other side.
-const MOST_AHEAD: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// A node of Franklin's election.
 pub type Franklin = Circuit<Candidate>;
@@ -108,8 +109,8 @@ impl Contest for Candidate {
             Side::Before => &mut self.before,
             Side::After => &mut self.after,
         };
-        // A neighbour is ahead by a round or two, never by `MOST_AHEAD`.
-        if waiting.len() < MOST_AHEAD {
+        // A neighbour is ahead by a round or two, never by `MAX_WAITING`.
+        if waiting.len() < MAX_WAITING {
             waiting.push_back(rank);
         }
         while let (Status::Candidate, Some(before), Some(after)) =

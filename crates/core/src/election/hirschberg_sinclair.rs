@@ -50,16 +50,17 @@ pub const FACTS: Facts = Facts::new(
 );
 
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
-    let known = |least, mean, most| ExpectedMessages {
+    let exact_range = |least, mean, most| ExpectedMessages {
         counts: Counts::Election,
         least: Some(least),
         mean: Some(mean),
         most: Some(most),
         tight: true,
     };
+    // Figures for four and eight nodes are over all their orders on the ring.
     Some(match (case.starting, case.live) {
-        (Starting::All, 4) => known(28.0, 29.33, 32.0),
-        (Starting::All, 8) => known(64.0, 80.08, 89.0),
+        (Starting::All, 4) => exact_range(28.0, 29.33, 32.0),
+        (Starting::All, 8) => exact_range(64.0, 80.08, 89.0),
         (_, live) => {
             let doublings = live.max(1).next_power_of_two().trailing_zeros();
             ExpectedMessages::at_most(Counts::Election, 8.0 * live as f64 * (1.0 + f64::from(doublings)))
@@ -94,7 +95,7 @@ struct Sides {
 }
 
 impl Sides {
-    /// Marks a side. Returns whether both sides are now marked for the first time.
+    /// Marks a side. Returns whether this completed both sides.
     fn mark(&mut self, side: Side) -> bool {
         let was_complete = self.before && self.after;
         match side {
@@ -189,9 +190,9 @@ impl Probing {
     }
 
     /// HS-4.
-    fn receive_reply(&mut self, from: Side, answered: u32, turn: &mut Turn<'_, '_, Self>) {
+    fn receive_reply(&mut self, from: Side, replied_reach: u32, turn: &mut Turn<'_, '_, Self>) {
         let Status::Probes { reach, replied, .. } = &mut self.status else { return };
-        if answered == *reach && replied.mark(from) {
+        if replied_reach == *reach && replied.mark(from) {
             let further = reach.saturating_mul(2);
             turn.note("HS-4", format_args!("is the greatest within reach: probes {further} hops"));
             self.probe(further, turn);
@@ -199,9 +200,9 @@ impl Probing {
     }
 
     /// HS-6.
-    fn receive_own_probe(&mut self, from: Side, went: u32, turn: &mut Turn<'_, '_, Self>) {
+    fn receive_own_probe(&mut self, from: Side, returned_reach: u32, turn: &mut Turn<'_, '_, Self>) {
         let Status::Probes { reach, returned, .. } = &mut self.status else { return };
-        if went == *reach && returned.mark(from) {
+        if returned_reach == *reach && returned.mark(from) {
             turn.note("HS-6", format_args!("both probes came all the way around: it has won"));
             turn.win(turn.rank());
         }

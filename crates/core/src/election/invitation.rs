@@ -99,9 +99,9 @@ enum Phase {
     Joining(Membership),
     /// The node is a member of another node's group.
     Member {
-        of: Membership,
+        membership: Membership,
         /// Number of questions to its coordinator since its last answer.
-        asked: u8,
+        unanswered: u8,
     },
     Leading(OwnGroup),
 }
@@ -119,6 +119,7 @@ struct OwnGroup {
 }
 
 impl Phase {
+    /// Returns the timer that is set during this phase.
     const fn timer(&self) -> Option<Timer> {
         match self {
             Self::Idle => None,
@@ -130,21 +131,21 @@ impl Phase {
     }
 }
 
-/// Timeout in hops: a question that makes other nodes seek, and their questions.
-const SEEK: u64 = 3;
-/// Timeout in hops: a higher node seeks first.
-const EXPECT: u64 = 8;
-/// Timeout in hops: an acceptance and its answer.
-const JOIN: u64 = 4;
+/// Timeout of a search, in hops: a question that makes other nodes seek, and their questions.
+const SEEK_HOPS: u64 = 3;
+/// Timeout for an invitation, in hops: a higher node seeks first.
+const EXPECT_HOPS: u64 = 8;
+/// Timeout of joining, in hops: an acceptance and its answer.
+const JOIN_HOPS: u64 = 4;
 /// Interval in hops between periodic questions.
-const WATCH: u64 = 8;
+const WATCH_HOPS: u64 = 8;
 /// Maximum number of consecutive unanswered questions.
-const PATIENCE: u8 = 3;
+const MAX_UNANSWERED: u8 = 3;
 /// Maximum number of inputs from each other node that may precede an input in a node's queue.
 const BACKLOG: u64 = 4;
 /// Lower bound of a hop, so that other inputs can occur between two timers even if messages take no
 /// time.
-const LEAST_HOP: Duration = Duration::from_micros(1);
+const MINIMUM_HOP: Duration = Duration::from_micros(1);
 
 impl Protocol for Invitation {
     type Command = Command;
@@ -181,7 +182,7 @@ impl Invitation {
         let plan: Arc<Plan> = plan.into();
         let hop = plan.bounds.message + plan.bounds.processing.times(BACKLOG * plan.group.len() as u64);
         let (group, ranking) = (plan.group.clone(), plan.ranking.clone());
-        let config = Config { me, group, ranking, hop: hop.max(LEAST_HOP) };
+        let config = Config { me, group, ranking, hop: hop.max(MINIMUM_HOP) };
         Self { config: Fixed::new(config), phase: Phase::Idle, floor: Epoch::default() }
     }
 
@@ -195,8 +196,8 @@ impl Invitation {
     fn campaign(&mut self, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
             Phase::Idle | Phase::Member { .. } => self.seek("IN-1", out),
-            Phase::Leading(ours) => {
-                let members = core::mem::take(&mut ours.members);
+            Phase::Leading(own_group) => {
+                let members = core::mem::take(&mut own_group.members);
                 self.form("IN-12", members, out);
             }
             Phase::Seeking { .. } | Phase::Expecting | Phase::Joining(_) => {
@@ -214,7 +215,7 @@ impl Invitation {
     fn seek(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         out.note(rule, format_args!("is alone, and asks which nodes coordinate a group"));
         out.emit(Event::Began { epoch: self.floor });
-        self.enter(Phase::Seeking { found: BTreeMap::new(), is_outranked: false }, SEEK, out);
+        self.enter(Phase::Seeking { found: BTreeMap::new(), is_outranked: false }, SEEK_HOPS, out);
         if self.config.group.len() == 1 {
             return self.end_search(out);
         }
@@ -244,10 +245,10 @@ impl Invitation {
         match &mut self.phase {
             Phase::Idle => {
                 out.emit(Event::Began { epoch: self.floor });
-                self.enter(Phase::Expecting, EXPECT, out);
+                self.enter(Phase::Expecting, EXPECT_HOPS, out);
             }
             Phase::Seeking { is_outranked, .. } => *is_outranked = true,
-            Phase::Joining(of) | Phase::Member { of, .. } if of.leader != from => return,
+            Phase::Joining(membership) | Phase::Member { membership, .. } if membership.leader != from => return,
             Phase::Expecting | Phase::Leading(_) | Phase::Joining(_) | Phase::Member { .. } => {}
         }
         out.note("IN-2", format_args!("answers {from}"));
@@ -271,16 +272,16 @@ impl Invitation {
             Phase::Seeking { found, .. } => {
                 found.insert(from, floor);
             }
-            Phase::Leading(ours) if floor > ours.epoch => {
-                let mut all = core::mem::take(&mut ours.members);
-                all.insert(from);
+            Phase::Leading(own_group) if floor > own_group.epoch => {
+                let mut invited = core::mem::take(&mut own_group.members);
+                invited.insert(from);
                 self.floor = self.floor.max(floor);
-                self.form("IN-12", all, out);
+                self.form("IN-12", invited, out);
             }
-            Phase::Leading(ours) => {
-                ours.members.remove(&from);
+            Phase::Leading(own_group) => {
+                own_group.members.remove(&from);
                 out.note("IN-3", format_args!("invites {from}"));
-                out.send(from, Message::Invitation { leader: self.config.me, epoch: ours.epoch });
+                out.send(from, Message::Invitation { leader: self.config.me, epoch: own_group.epoch });
             }
             Phase::Idle | Phase::Expecting | Phase::Joining(_) | Phase::Member { .. } => {}
         }
@@ -291,7 +292,7 @@ impl Invitation {
         if *is_outranked {
             // IN-5.
             out.note("IN-5", format_args!("waits for an invitation"));
-            return self.enter(Phase::Expecting, EXPECT, out);
+            return self.enter(Phase::Expecting, EXPECT_HOPS, out);
         }
         let found = core::mem::take(found);
         let latest = found.values().copied().max().unwrap_or_default();
@@ -309,28 +310,28 @@ impl Invitation {
             let to = invited.iter().copied().collect();
             out.multicast(&to, Message::Invitation { leader: me, epoch });
         }
-        self.enter(Phase::Leading(OwnGroup { epoch, members: BTreeSet::new() }), WATCH, out);
+        self.enter(Phase::Leading(OwnGroup { epoch, members: BTreeSet::new() }), WATCH_HOPS, out);
     }
 
     /// IN-6. A member leaves its group only for a higher coordinator, for a later epoch of its
     /// coordinator, or if its coordinator forwards an invitation.
-    fn consider_invitation(&mut self, from: NodeId, to: Membership, out: &mut Effects<'_, Self>) {
-        let Membership { leader, epoch } = to;
+    fn consider_invitation(&mut self, from: NodeId, offer: Membership, out: &mut Effects<'_, Self>) {
+        let Membership { leader, epoch } = offer;
         if !self.config.group.contains(leader) || !self.outranks(leader, self.config.me) {
             return;
         }
         let may_join = match &self.phase {
             Phase::Idle | Phase::Seeking { .. } | Phase::Expecting | Phase::Leading(_) => from == leader,
-            Phase::Joining(present) | Phase::Member { of: present, .. } => {
-                from == leader && (leader == present.leader || self.outranks(leader, present.leader))
-                    || from == present.leader
+            Phase::Joining(current) | Phase::Member { membership: current, .. } => {
+                from == leader && (leader == current.leader || self.outranks(leader, current.leader))
+                    || from == current.leader
             }
         };
         if !may_join {
             return out.note("IN-6", format_args!("does not leave its group for that of {leader}"));
         }
         match &self.phase {
-            Phase::Joining(present) | Phase::Member { of: present, .. } if *present == to => {
+            Phase::Joining(current) | Phase::Member { membership: current, .. } if *current == offer => {
                 // The first acceptance may have been lost.
                 out.send(leader, Message::Accept { epoch });
             }
@@ -344,44 +345,44 @@ impl Invitation {
             | Phase::Expecting
             | Phase::Leading(_)
             | Phase::Joining(_)
-            | Phase::Member { .. } => self.accept(to, out),
+            | Phase::Member { .. } => self.accept(offer, out),
         }
     }
 
     /// IN-6.
-    fn accept(&mut self, to: Membership, out: &mut Effects<'_, Self>) {
-        let Membership { leader, epoch } = to;
+    fn accept(&mut self, offer: Membership, out: &mut Effects<'_, Self>) {
+        let Membership { leader, epoch } = offer;
         self.save_epoch(epoch, out);
         out.note("IN-6", format_args!("accepts the invitation of {leader} to epoch {epoch}"));
         out.emit(Event::Began { epoch });
         out.send(leader, Message::Accept { epoch });
-        if let Phase::Leading(ours) = &self.phase {
-            let members: Group = ours.members.iter().copied().collect();
+        if let Phase::Leading(own_group) = &self.phase {
+            let members: Group = own_group.members.iter().copied().collect();
             if !members.is_empty() {
                 out.multicast(&members, Message::Invitation { leader, epoch });
             }
         }
-        self.enter(Phase::Joining(to), JOIN, out);
+        self.enter(Phase::Joining(offer), JOIN_HOPS, out);
     }
 
     /// IN-7. A node that accepts too late receives the current state of the group.
     fn add_member(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
         let is_lower = self.outranks(self.config.me, from);
-        let Phase::Leading(ours) = &mut self.phase else { return self.answer_query(from, epoch, out) };
-        if ours.epoch != epoch || !is_lower {
+        let Phase::Leading(own_group) = &mut self.phase else { return self.answer_query(from, epoch, out) };
+        if own_group.epoch != epoch || !is_lower {
             return self.answer_query(from, epoch, out);
         }
-        ours.members.insert(from);
+        own_group.members.insert(from);
         out.note("IN-7", format_args!("adds {from} to its group"));
         out.send(from, Message::Ready { epoch });
     }
 
     /// IN-8.
-    fn become_member(&mut self, of: Membership, out: &mut Effects<'_, Self>) {
-        if self.phase == Phase::Joining(of) {
-            out.note("IN-8", format_args!("is a member of the group of {}", of.leader));
-            out.emit(Event::elected(of.leader, of.epoch));
-            self.enter(Phase::Member { of, asked: 0 }, WATCH, out);
+    fn become_member(&mut self, membership: Membership, out: &mut Effects<'_, Self>) {
+        if self.phase == Phase::Joining(membership) {
+            out.note("IN-8", format_args!("is a member of the group of {}", membership.leader));
+            out.emit(Event::elected(membership.leader, membership.epoch));
+            self.enter(Phase::Member { membership, unanswered: 0 }, WATCH_HOPS, out);
         }
     }
 
@@ -389,23 +390,23 @@ impl Invitation {
     fn watch(&mut self, out: &mut Effects<'_, Self>) {
         let Config { me, group, hop, .. } = &*self.config.clone();
         match &mut self.phase {
-            Phase::Member { of: Membership { leader, .. }, asked: PATIENCE } => {
+            Phase::Member { membership: Membership { leader, .. }, unanswered: MAX_UNANSWERED } => {
                 out.note("IN-11", format_args!("has not received an answer of {leader} for long"));
                 return self.seek("IN-11", out);
             }
-            Phase::Member { of: Membership { leader, epoch }, asked } => {
-                *asked += 1;
+            Phase::Member { membership: Membership { leader, epoch }, unanswered } => {
+                *unanswered += 1;
                 out.send(*leader, Message::Query { epoch: *epoch });
             }
-            Phase::Leading(ours) => {
-                let outside: Group = group.others(*me).filter(|node| !ours.members.contains(node)).collect();
+            Phase::Leading(own_group) => {
+                let outside: Group = group.others(*me).filter(|node| !own_group.members.contains(node)).collect();
                 if !outside.is_empty() {
-                    out.multicast(&outside, Message::Check { floor: ours.epoch });
+                    out.multicast(&outside, Message::Check { floor: own_group.epoch });
                 }
             }
             Phase::Idle | Phase::Seeking { .. } | Phase::Expecting | Phase::Joining(_) => return,
         }
-        out.set_timer(Timer::Watch, Span::exactly(hop.times(WATCH)));
+        out.set_timer(Timer::Watch, Span::exactly(hop.times(WATCH_HOPS)));
     }
 
     /// IN-10.
@@ -415,13 +416,13 @@ impl Invitation {
             return;
         }
         match &mut self.phase {
-            Phase::Leading(ours) if ours.epoch == epoch => {
-                ours.members.insert(from);
+            Phase::Leading(own_group) if own_group.epoch == epoch => {
+                own_group.members.insert(from);
                 out.send(from, Message::Here { epoch });
             }
-            Phase::Leading(ours) if ours.epoch > epoch => {
-                out.note("IN-10", format_args!("invites {from}, which is in epoch {epoch}, to {}", ours.epoch));
-                out.send(from, Message::Invitation { leader: me, epoch: ours.epoch });
+            Phase::Leading(own_group) if own_group.epoch > epoch => {
+                out.note("IN-10", format_args!("invites {from}, which is in epoch {epoch}, to {}", own_group.epoch));
+                out.send(from, Message::Invitation { leader: me, epoch: own_group.epoch });
             }
             Phase::Idle
             | Phase::Seeking { .. }
@@ -435,19 +436,19 @@ impl Invitation {
         }
     }
 
-    fn receive_here(&mut self, by: Membership) {
-        if let Phase::Member { of, asked } = &mut self.phase
-            && *of == by
+    fn receive_here(&mut self, confirmed: Membership) {
+        if let Phase::Member { membership, unanswered } = &mut self.phase
+            && *membership == confirmed
         {
-            *asked = 0;
+            *unanswered = 0;
         }
     }
 
     /// IN-11. A coordinator has lost its group of this epoch, or all its groups if `lost` is
     /// `None`.
     fn lose_coordinator(&mut self, node: NodeId, lost: Option<Epoch>, out: &mut Effects<'_, Self>) {
-        let (Phase::Joining(of) | Phase::Member { of, .. }) = &self.phase else { return };
-        if of.leader == node && lost.is_none_or(|epoch| epoch == of.epoch) {
+        let (Phase::Joining(membership) | Phase::Member { membership, .. }) = &self.phase else { return };
+        if membership.leader == node && lost.is_none_or(|epoch| epoch == membership.epoch) {
             self.seek("IN-11", out);
         }
     }
@@ -456,6 +457,8 @@ impl Invitation {
         self.config.ranking.rank_of(node) > self.config.ranking.rank_of(other)
     }
 
+    /// Returns an epoch later than `floor` that only this node uses: a multiple of the number of
+    /// nodes plus the node's index.
     fn next_epoch(&self) -> Epoch {
         let size = self.config.group.len().max(1) as u64;
         let index = self.config.group.iter().position(|node| node == self.config.me).unwrap_or_default() as u64;
@@ -468,6 +471,7 @@ impl Invitation {
         out.save(epoch);
     }
 
+    /// Changes the phase, and sets its timer to the time of `hops` messages.
     fn enter(&mut self, phase: Phase, hops: u64, out: &mut Effects<'_, Self>) {
         let (before, after) = (self.phase.timer(), phase.timer());
         if let Some(timer) = before.filter(|timer| after != Some(*timer)) {

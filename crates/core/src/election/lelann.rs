@@ -56,7 +56,7 @@ pub type LeLann = Circuit<RankCount>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RankCount {
     has_sent: bool,
-    seen: usize,
+    ranks_seen: usize,
     greatest: Option<Rank>,
 }
 
@@ -79,7 +79,7 @@ impl Contest for RankCount {
             turn.note("LL-2", format_args!("passes {rank} on"));
             turn.send_onward(Claim(rank));
         }
-        self.seen += 1;
+        self.ranks_seen += 1;
         self.greatest = self.greatest.max(Some(rank));
         self.conclude(turn);
     }
@@ -92,7 +92,7 @@ impl Contest for RankCount {
 impl RankCount {
     /// LL-3.
     fn conclude(&self, turn: &mut Turn<'_, '_, Self>) {
-        if let Some(greatest) = self.greatest.filter(|_| self.seen == turn.members()) {
+        if let Some(greatest) = self.greatest.filter(|_| self.ranks_seen == turn.members()) {
             turn.note("LL-3", format_args!("has seen all ranks: {greatest} has won"));
             turn.learn(greatest);
         }

@@ -85,8 +85,8 @@ pub struct MajorityLease {
     /// The latest term that any message mentioned.
     latest_heard: Epoch,
     promise: Option<Promise>,
-    /// The node that last released all terms up to this one. Messages it sent before may still
-    /// arrive.
+    /// The node that sent the last release, and the term up to which it released all. Messages it
+    /// sent before may still arrive.
     released: Option<(NodeId, Epoch)>,
     /// End of the silence after a restart, because the last incarnation may have made a promise.
     silent_until: Option<Time>,
@@ -100,10 +100,11 @@ struct Config {
     me: NodeId,
     group: Group,
     ranking: Ranking,
-    tenure: LeaseTerms,
-    /// Maximum time of an answer; delays are multiples of it.
-    answer: Duration,
+    lease_terms: LeaseTerms,
+    /// Maximum time from a request to its answer; delays are multiples of it.
+    answer_time: Duration,
     seed: u64,
+    /// Duration of the silence after a restart.
     silence: Duration,
 }
 
@@ -116,9 +117,15 @@ struct Promise {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
+    /// The node has not taken part yet.
     Idle,
+    /// The node knows no leader, and campaigns when `Timer::Stand` fires.
     Waiting,
-    Following { leader: NodeId, term: Epoch, until: Time },
+    Following {
+        leader: NodeId,
+        term: Epoch,
+        until: Time,
+    },
     Campaigning(Round),
     Leading(Leadership),
 }
@@ -140,7 +147,7 @@ impl Protocol for MajorityLease {
             Input::Command(Command::Campaign) => self.campaign(now, out),
             Input::Command(Command::Resign) => self.resign(now, out),
             Input::Message { from, message } => self.receive(now, from, message, out),
-            Input::Timer(Timer::Lapse) => self.watch(now, out),
+            Input::Timer(Timer::Lapse) => self.set_lapse_timer(now, out),
             Input::Timer(Timer::Renew) => self.renew(now, out),
             Input::Timer(Timer::Votes) => self.end_vote(now, out),
             Input::Timer(Timer::Stand) => self.campaign_if_free(now, out),
@@ -171,8 +178,8 @@ impl MajorityLease {
             me,
             group: plan.group.clone(),
             ranking: plan.ranking.clone(),
-            tenure: plan.lease,
-            answer: plan.bounds.round_trip().max(Duration::from_micros(1)),
+            lease_terms: plan.lease,
+            answer_time: plan.bounds.round_trip().max(Duration::from_micros(1)),
             seed: plan.seed,
             silence,
         };
@@ -193,7 +200,7 @@ impl MajorityLease {
     /// nodes may wait for it.
     fn start(&mut self, now: Time, record: VoteRecord, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         self.record = record;
-        let Config { silence, tenure: LeaseTerms { lease, .. }, .. } = *self.config;
+        let Config { silence, lease_terms: LeaseTerms { lease, .. }, .. } = *self.config;
         if record.is_blank() {
             if incarnation != Incarnation::FIRST {
                 self.wait(now, lease, out);
@@ -239,8 +246,8 @@ impl MajorityLease {
         self.promise(now, me, term);
         self.change_phase(Phase::Campaigning(Round::new(now, me)), out);
         out.set_timer(Timer::Votes, Span::exactly(self.vote_timeout()));
-        out.multicast(&self.config.group, Message::Request { term, asked: now });
-        self.count(now, out);
+        out.multicast(&self.config.group, Message::Request { term, requested_at: now });
+        self.act_on_majority(now, out);
     }
 
     fn next_term(&self) -> Epoch {
@@ -257,7 +264,7 @@ impl MajorityLease {
 
     /// ML-2. A promise lasts for a full lease from now on, by this node's clock.
     fn promise(&mut self, now: Time, to: NodeId, term: Epoch) {
-        self.promise = Some(Promise { to, term, until: now + self.config.tenure.lease });
+        self.promise = Some(Promise { to, term, until: now + self.config.lease_terms.lease });
     }
 
     /// A candidate that has withdrawn may drop the promise to itself: no other node relies on it.
@@ -273,7 +280,9 @@ impl MajorityLease {
                 out.note("ML-7", format_args!("its lease has expired"));
                 self.stop_leading(None, now, out);
             }
-            Phase::Campaigning(round) if now >= round.asked + self.config.tenure.trusted() => self.withdraw(now, out),
+            Phase::Campaigning(round) if now >= round.requested_at + self.config.lease_terms.trusted() => {
+                self.withdraw(now, out);
+            }
             Phase::Following { leader, term, until } if now >= *until => {
                 let (leader, epoch) = (*leader, *term);
                 out.note("ML-8", format_args!("has received no message of {leader} for a lease"));
@@ -285,7 +294,7 @@ impl MajorityLease {
     }
 
     /// ML-7 and ML-8. Sets the timer for the end of the current lease.
-    fn watch(&self, now: Time, out: &mut Effects<'_, Self>) {
+    fn set_lapse_timer(&self, now: Time, out: &mut Effects<'_, Self>) {
         match &self.phase {
             Phase::Leading(Leadership { until, .. }) | Phase::Following { until, .. } => {
                 out.set_timer(Timer::Lapse, Span::exactly(until.since(now)));
@@ -294,15 +303,16 @@ impl MajorityLease {
         }
     }
 
-    /// ML-8, ML-9. Forgets the leader, and campaigns after `extra`, once no promise prevents it.
+    /// ML-8, ML-9. Forgets the leader, and sets a timer to campaign: when no promise prevents it,
+    /// plus `extra`, plus a random delay.
     fn wait(&mut self, now: Time, extra: Duration, out: &mut Effects<'_, Self>) {
         self.change_phase(Phase::Waiting, out);
         if self.record.was_lost {
             return;
         }
-        let promised = self.promise.map(|promise| promise.until);
-        let free = self.silent_until.max(promised).map_or(Duration::ZERO, |until| until.since(now));
-        out.set_timer(Timer::Stand, Span::exactly(free + extra + self.retry_delay()));
+        let promised_until = self.promise.map(|promise| promise.until);
+        let until_free = self.silent_until.max(promised_until).map_or(Duration::ZERO, |until| until.since(now));
+        out.set_timer(Timer::Stand, Span::exactly(until_free + extra + self.retry_delay()));
     }
 
     /// ML-8.
@@ -355,9 +365,9 @@ impl MajorityLease {
 
     fn assert_invariants(&self) {
         if let Phase::Campaigning(_) | Phase::Leading(_) = self.phase {
-            let to = self.promise.map(|promise| promise.to);
-            debug_assert_eq!(to, Some(self.config.me), "a candidate or leader has promised itself");
-            debug_assert_eq!(self.record.vote, to, "a candidate or leader has saved its vote for itself");
+            let promised_to = self.promise.map(|promise| promise.to);
+            debug_assert_eq!(promised_to, Some(self.config.me), "a candidate or leader has promised itself");
+            debug_assert_eq!(self.record.vote, promised_to, "a candidate or leader has saved its vote for itself");
         }
     }
 }

@@ -15,7 +15,9 @@ use alloc::vec::Vec;
 pub struct Overlay {
     size: usize,
     seed: u64,
+    /// Length of an id.
     bits: u32,
+    /// Number of leading bits of an id that name its region.
     reserved: u32,
     table: Fixed<Table>,
 }
@@ -24,6 +26,7 @@ pub struct Overlay {
 struct Table {
     /// All nodes by id; of two nodes with the same id, the lower number comes first.
     order: Vec<(u64, NodeId)>,
+    /// The nodes' ids in the order of their numbers.
     ids: Vec<u64>,
 }
 
@@ -53,9 +56,11 @@ impl Overlay {
     }
 
     /// Returns the overlay with the fewest reserved bits in which no super-peer serves more than
-    /// `load` other nodes; `None` if too many nodes share an id.
-    pub fn bounded(&self, load: usize, gone: impl Fn(NodeId) -> bool) -> Option<Self> {
-        (0..=self.bits).map(|reserved| self.with_reserved(reserved)).find(|overlay| overlay.largest_load(&gone) <= load)
+    /// `maximum_load` other nodes; `None` if too many nodes share an id. Here and below, `gone`
+    /// returns whether a node has left the overlay.
+    pub fn bounded(&self, maximum_load: usize, gone: impl Fn(NodeId) -> bool) -> Option<Self> {
+        let mut candidates = (0..=self.bits).map(|reserved| self.with_reserved(reserved));
+        candidates.find(|overlay| overlay.largest_load(&gone) <= maximum_load)
     }
 
     /// Returns the number of nodes on the circle.
@@ -98,7 +103,7 @@ impl Overlay {
         self.region(node).checked_shl(self.bits - self.reserved).unwrap_or(0)
     }
 
-    /// Returns the first node on the circle, from this id on, that is not gone.
+    /// Returns the first node on the circle, from this id on, that is not gone; `None` if all are.
     pub fn successor(&self, id: u64, gone: impl Fn(NodeId) -> bool) -> Option<NodeId> {
         let order = &self.table.order;
         let (before, after) = order.split_at(order.partition_point(|(other, _)| *other < id));
@@ -112,22 +117,22 @@ impl Overlay {
 
     /// Returns the nodes of the same region that precede this node as candidates for super-peer.
     pub fn ahead(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        let (key, own) = (self.key(node), (self.id(node), node));
-        let first = self.table.order.partition_point(|(id, _)| *id < key);
-        self.table.order.iter().skip(first).take_while(move |other| **other < own).map(|(_, node)| *node)
+        let (region_start, own_entry) = (self.key(node), (self.id(node), node));
+        let first = self.table.order.partition_point(|(id, _)| *id < region_start);
+        self.table.order.iter().skip(first).take_while(move |other| **other < own_entry).map(|(_, node)| *node)
     }
 
-    /// Returns every super-peer, by id, with the number of other nodes that it serves.
+    /// Returns every super-peer in the order of ids, with the number of other nodes that it serves.
     pub fn loads(&self, gone: impl Fn(NodeId) -> bool) -> Vec<(NodeId, usize)> {
         let mut loads: Vec<(NodeId, usize)> = Vec::new();
-        let mut present = None;
+        let mut current_region = None;
         for &(id, node) in self.table.order.iter().filter(|(_, node)| !gone(*node)) {
             let region = self.region_of(id);
             match loads.last_mut() {
-                Some((_, load)) if present == Some(region) => *load += 1,
+                Some((_, load)) if current_region == Some(region) => *load += 1,
                 Some(_) | None => loads.push((node, 0)),
             }
-            present = Some(region);
+            current_region = Some(region);
         }
         loads
     }
@@ -138,7 +143,8 @@ impl Overlay {
     }
 
     /// Returns the expected number of super-peers among `nodes` nodes with random ids:
-    /// 2^k·(1−(1−2^−k)^M), the expected number of regions that have a node.
+    /// 2^k·(1−(1−2^−k)^M) for k reserved bits and M nodes, the expected number of regions that
+    /// have a node.
     pub fn expected(&self, nodes: usize) -> f64 {
         let regions = power(2.0, u64::from(self.reserved));
         regions * (1.0 - power(1.0 - 1.0 / regions, nodes as u64))
@@ -147,18 +153,18 @@ impl Overlay {
 
 /// Computes a power by repeated squaring.
 fn power(base: f64, exponent: u64) -> f64 {
-    let (mut square, mut product, mut left) = (base, 1.0, exponent);
-    while left > 0 {
-        if left % 2 == 1 {
+    let (mut square, mut product, mut remaining_exponent) = (base, 1.0, exponent);
+    while remaining_exponent > 0 {
+        if remaining_exponent % 2 == 1 {
             product *= square;
         }
         square *= square;
-        left /= 2;
+        remaining_exponent /= 2;
     }
     product
 }
 
-/// Spreads the bits of a word evenly (the finalizer of splitmix64).
+/// Spreads the bits of a word evenly. The constants are those of the generator splitmix64.
 pub(super) const fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -180,8 +186,9 @@ mod tests {
             if overlay.reserved() == 0 { 0 } else { (u64::MAX << (64 - overlay.reserved())) >> (64 - overlay.bits()) };
         let key = overlay.id(node) & mask;
         let distance = |other: &NodeId| {
-            let ahead = overlay.id(*other).wrapping_sub(key) << (64 - overlay.bits());
-            (ahead, other.number())
+            // The shift drops the bits above the id, so that distances wrap around the circle.
+            let clockwise = overlay.id(*other).wrapping_sub(key) << (64 - overlay.bits());
+            (clockwise, other.number())
         };
         live.iter().copied().min_by_key(distance).unwrap_or(node)
     }
@@ -221,7 +228,7 @@ mod tests {
         }
     }
 
-    /// The lecture's formula 2^(k−m)·M holds only if every id is taken.
+    /// The textbook formula 2^(k−m)·M holds only if every one of the 2^m ids belongs to a node.
     #[test]
     fn the_expected_number_is_the_mean_over_many_groups() {
         for (nodes, reserved) in [(10, 3), (100, 3), (100, 6), (50, 8), (7, 0)] {
@@ -229,7 +236,10 @@ mod tests {
             let count = |seed| Overlay::new(nodes, seed, 32, reserved).loads(|_| false).len();
             let mean = (0..groups).map(count).sum::<usize>() as f64 / groups as f64;
             let expected = Overlay::new(nodes, 0, 32, reserved).expected(nodes);
-            assert!((mean - expected).abs() < 0.02 * expected, "{nodes} nodes, {reserved} bits: {mean} for {expected}");
+            assert!(
+                (mean - expected).abs() < 0.02 * expected,
+                "{nodes} nodes, {reserved} bits: mean {mean}, expected {expected}"
+            );
         }
         let full = Overlay::new(256, 1, 8, 3);
         assert!((full.expected(256) - 8.0).abs() < 1e-9);

@@ -56,6 +56,7 @@ fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
     let n = case.live as f64;
     let rounds = f64::from(case.live.max(1).ilog2());
     Some(match (case.starting, case.live) {
+        // Over all orders of eight nodes on the ring.
         (Starting::All, 8) => ExpectedMessages {
             counts: Counts::Election,
             least: Some(24.0),

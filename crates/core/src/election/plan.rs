@@ -93,8 +93,8 @@ impl LeaseTerms {
     }
 
     /// Returns how long the leader may rely on its lease, counted from before it asked for votes:
-    /// L·(1−ρ)/(1+ρ). So its lease ends before any vote does, even if its clock is the slowest
-    /// allowed.
+    /// L·(1−ρ)/(1+ρ) for a lease L and a drift ρ. So its lease ends before any voter's promise,
+    /// even if its clock is the slowest allowed.
     pub fn trusted(&self) -> Duration {
         let drift = u128::from(self.drift_ppm.min(1_000_000));
         let nanos = u128::from(self.lease.nanos()) * (1_000_000 - drift) / (1_000_000 + drift);
@@ -108,7 +108,7 @@ mod tests {
     use crate::time::Duration;
 
     #[test]
-    fn a_master_trusts_its_lease_for_less_than_voters_promise() {
+    fn a_leader_trusts_its_lease_for_less_than_voters_promise() {
         let trusted = |drift_ppm| LeaseTerms { lease: Duration::from_secs(1), drift_ppm }.trusted().nanos();
         assert_eq!(trusted(0), 1_000_000_000);
         assert_eq!(trusted(1_000), 998_001_998);

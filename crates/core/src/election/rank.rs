@@ -11,16 +11,17 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {
-    /// The node's attribute, inverted if the lowest is preferred.
+    /// The node's attribute, bitwise inverted if the lowest is preferred.
     merit: u64,
-    /// The node's number, negative if the lowest is preferred.
-    turn: i64,
+    /// The node's number, negated if the lowest is preferred.
+    #[cfg_attr(feature = "serde", serde(rename = "turn"))]
+    tie_breaker: i64,
 }
 
 impl Rank {
     /// Returns the node that has this rank.
     pub fn node(self) -> NodeId {
-        NodeId::from_index((self.turn.unsigned_abs() as usize).saturating_sub(1))
+        NodeId::from_index((self.tie_breaker.unsigned_abs() as usize).saturating_sub(1))
     }
 }
 
@@ -73,8 +74,8 @@ impl Ranking {
         let attribute = self.attributes.get(node.index()).copied().unwrap_or_default();
         let number = i64::from(node.number());
         match self.prefer {
-            Prefer::Highest => Rank { merit: attribute, turn: number },
-            Prefer::Lowest => Rank { merit: !attribute, turn: -number },
+            Prefer::Highest => Rank { merit: attribute, tie_breaker: number },
+            Prefer::Lowest => Rank { merit: !attribute, tie_breaker: -number },
         }
     }
 
@@ -84,7 +85,7 @@ impl Ranking {
         (!self.attributes.is_empty()).then_some(attribute)
     }
 
-    /// Returns the node with the highest rank; `None` if there are no nodes.
+    /// Returns the node with the greatest rank; `None` if there are no nodes.
     pub fn best(&self, nodes: impl Iterator<Item = NodeId>) -> Option<NodeId> {
         nodes.max_by_key(|node| self.rank_of(*node))
     }
@@ -95,6 +96,7 @@ mod tests {
     use super::{Prefer, Ranking};
     use crate::group::Group;
 
+    /// Returns the number of the node with the greatest rank among nodes 1 to 4.
     #[track_caller]
     fn winner(attributes: &[u64], prefer: Prefer) -> u32 {
         let ranking = Ranking::by_attribute(attributes, prefer);
@@ -105,9 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn attributes_decide_and_among_equals_numbers() {
-        let numbers = Ranking::by_number(Prefer::Lowest);
-        assert_eq!(Group::of_size(1).iter().find_map(|node| numbers.attribute(node)), None);
+    fn attributes_decide_and_numbers_break_ties() {
+        let by_number = Ranking::by_number(Prefer::Lowest);
+        assert_eq!(Group::of_size(1).iter().find_map(|node| by_number.attribute(node)), None);
         assert_eq!(winner(&[], Prefer::Highest), 4);
         assert_eq!(winner(&[], Prefer::Lowest), 1);
         assert_eq!(winner(&[7, 9, 9, 1], Prefer::Highest), 3);

@@ -10,31 +10,34 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     size: usize,
-    /// The positions, unless nodes are in the order of their numbers.
-    seats: Option<Arc<Positions>>,
+    /// `None` if nodes are in the order of their numbers.
+    arrangement: Option<Arc<Arrangement>>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Positions {
+struct Arrangement {
+    /// Nodes in the order of their positions.
     order: Vec<NodeId>,
-    places: Vec<u32>,
+    /// Positions in the order of node numbers.
+    positions: Vec<u32>,
 }
 
 impl Ring {
     /// Creates a ring of the nodes 1 to `size` in the order of their numbers.
     pub const fn of_size(size: usize) -> Self {
-        Self { size, seats: None }
+        Self { size, arrangement: None }
     }
 
     /// Creates a ring in this order; `None` unless it names each of the nodes 1 to n exactly once.
     pub fn from_order(order: Vec<NodeId>) -> Option<Self> {
         let size = order.len();
-        let mut places = vec![u32::MAX; size];
-        for (place, node) in (0_u32..).zip(&order) {
-            let seat = places.get_mut(node.index()).filter(|seat| **seat == u32::MAX)?;
-            *seat = place;
+        let unset = u32::MAX;
+        let mut positions = vec![unset; size];
+        for (position, node) in (0_u32..).zip(&order) {
+            let slot = positions.get_mut(node.index()).filter(|slot| **slot == unset)?;
+            *slot = position;
         }
-        Some(Self { size, seats: Some(Arc::new(Positions { order, places })) })
+        Some(Self { size, arrangement: Some(Arc::new(Arrangement { order, positions })) })
     }
 
     /// Returns the number of nodes on the ring.
@@ -48,16 +51,16 @@ impl Ring {
     }
 
     /// Returns the node at this position; positions wrap around.
-    pub fn at(&self, place: usize) -> NodeId {
-        let place = place % self.size.max(1);
-        let seated = self.seats.as_ref().and_then(|seats| seats.order.get(place).copied());
-        seated.unwrap_or(NodeId::from_index(place))
+    pub fn at(&self, position: usize) -> NodeId {
+        let position = position % self.size.max(1);
+        let arranged = self.arrangement.as_ref().and_then(|arrangement| arrangement.order.get(position).copied());
+        arranged.unwrap_or(NodeId::from_index(position))
     }
 
-    /// Returns the position of a node on the ring.
+    /// Returns the position of a node on the ring, from 0.
     pub fn place_of(&self, node: NodeId) -> usize {
-        match &self.seats {
-            Some(seats) => seats.places.get(node.index()).map_or(0, |place| *place as usize),
+        match &self.arrangement {
+            Some(arrangement) => arrangement.positions.get(node.index()).map_or(0, |position| *position as usize),
             None => node.index(),
         }
     }
@@ -65,17 +68,17 @@ impl Ring {
     /// Returns the next node after `node` that is not in `left_out`; `node` itself if there is
     /// none.
     pub fn after(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
-        let place = self.place_of(node);
-        let others = (1..self.size).map(|step| self.at(place + step));
-        first_of(others, left_out).unwrap_or(node)
+        let position = self.place_of(node);
+        let others = (1..self.size).map(|step| self.at(position + step));
+        first_not_left_out(others, left_out).unwrap_or(node)
     }
 
     /// Returns the next node before `node` that is not in `left_out`; `node` itself if there is
     /// none.
     pub fn before(&self, node: NodeId, left_out: &[NodeId]) -> NodeId {
-        let place = self.place_of(node);
-        let others = (1..self.size).map(|step| self.at(place + self.size - step));
-        first_of(others, left_out).unwrap_or(node)
+        let position = self.place_of(node);
+        let others = (1..self.size).map(|step| self.at(position + self.size - step));
+        first_not_left_out(others, left_out).unwrap_or(node)
     }
 
     /// Returns all nodes of the ring.
@@ -84,7 +87,7 @@ impl Ring {
     }
 }
 
-fn first_of(mut nodes: impl Iterator<Item = NodeId>, left_out: &[NodeId]) -> Option<NodeId> {
+fn first_not_left_out(mut nodes: impl Iterator<Item = NodeId>, left_out: &[NodeId]) -> Option<NodeId> {
     nodes.find(|node| !left_out.contains(node))
 }
 
@@ -94,10 +97,12 @@ mod tests {
     use crate::node::NodeId;
     use alloc::vec::Vec;
 
+    /// Returns the ids of these nodes, without 0, which is not a node's number.
     fn nodes(numbers: &[u32]) -> Vec<NodeId> {
         numbers.iter().filter_map(|number| NodeId::new(*number)).collect()
     }
 
+    /// Returns the numbers of the nodes before and after `node`.
     #[track_caller]
     fn neighbours(ring: &Ring, node: u32, left_out: &[u32]) -> (u32, u32) {
         let node = NodeId::from_index(node as usize - 1);

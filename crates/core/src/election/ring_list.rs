@@ -30,7 +30,7 @@
 //! two nodes that start at once could find two different winners on lists of the same epoch.
 
 use super::circuit::{Circuit, Contest, Side, Turn};
-use super::{Case, Cost, Counts, ExpectedMessages, Facts, Rank, Shape, Starting};
+use super::{Case, Cost, Counts, ExpectedMessages, Facts, Rank, Shape};
 use crate::about::Profile;
 use crate::describe::{Class, Describe};
 use alloc::vec;
@@ -54,12 +54,7 @@ pub const FACTS: Facts = Facts::new(
 );
 
 fn expected_messages(case: &Case) -> Option<ExpectedMessages> {
-    let starters = match case.starting {
-        Starting::One | Starting::Lowest | Starting::Highest => 1,
-        Starting::Several(starters) => starters,
-        Starting::All => case.live,
-    };
-    Some(ExpectedMessages::exactly(Counts::WithAnnouncement, (2 * case.live * starters) as f64))
+    Some(ExpectedMessages::exactly(Counts::WithAnnouncement, (2 * case.live * case.starters()) as f64))
 }
 
 /// A node of the ring election with a list.

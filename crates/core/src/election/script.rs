@@ -15,7 +15,7 @@
 //! 1 is wiped           node 1 restarts with an empty disk
 //! 1 suspects 2         the failure detector of node 1 reports that node 2 has crashed; likewise trusts
 //! after 3ms            time passes, and no timer fires
-//! wait 3ms             time passes, and timers fire when they are due
+//! wait 3ms             time passes, and timers fire at their times
 //! ```
 //!
 //! A line of the trace begins with the time if the time is not zero.
@@ -40,17 +40,17 @@ use std::vec::Vec;
 /// trace. Steps before ` | ` prepare the test and are not in the trace. The first line gives the
 /// constructor and the default plan; `in` replaces the plan in one test.
 macro_rules! rules {
-    (@own $default:expr) => { $default };
-    (@own $default:expr, $own:expr) => { $own };
+    (@plan $default:expr) => { $default };
+    (@plan $default:expr, $own_plan:expr) => { $own_plan };
     (
-        $make:expr, $plan:expr;
-        $($(#[$meta:meta])* $name:ident($(in $own:expr,)? $script:literal, $trace:expr);)*
+        $new_node:expr, $plan:expr;
+        $($(#[$meta:meta])* $name:ident($(in $own_plan:expr,)? $script:literal, $trace:expr);)*
     ) => {$(
         $(#[$meta])*
         #[test]
         fn $name() {
             use $crate::election::script::{check, rules};
-            check(rules!(@own $plan $(, $own)?), $make, $script, &$trace);
+            check(rules!(@plan $plan $(, $own_plan)?), $new_node, $script, &$trace);
         }
     )*};
 }
@@ -63,19 +63,24 @@ pub(crate) fn plan(nodes: usize) -> Plan {
 
 /// Runs a script and compares the trace of the steps after ` | `, without the steps that did
 /// nothing.
-pub(crate) fn check<P: ElectionProtocol>(plan: Plan, make: fn(NodeId, &Plan) -> P, script: &str, expected: &Expect) {
-    let trace = run_script(plan, make, script);
+pub(crate) fn check<P: ElectionProtocol>(
+    plan: Plan,
+    new_node: fn(NodeId, &Plan) -> P,
+    script: &str,
+    expected: &Expect,
+) {
+    let trace = run_script(plan, new_node, script);
     let events: String = trace.split_inclusive('\n').filter(|line| !line.ends_with(": nothing\n")).collect();
     expected.assert_eq(if events.is_empty() { "nothing\n" } else { &events });
 }
 
 /// Runs a script. Returns the trace of the steps after ` | `.
-pub(crate) fn run_script<P: ElectionProtocol>(plan: Plan, make: fn(NodeId, &Plan) -> P, script: &str) -> String {
+pub(crate) fn run_script<P: ElectionProtocol>(plan: Plan, new_node: fn(NodeId, &Plan) -> P, script: &str) -> String {
     let (setup, steps_shown) = script.split_once(" | ").unwrap_or(("", script));
     let up: Vec<_> = plan.group.iter().filter(|me| !plan.absent.contains(*me)).collect();
-    let slots = plan.group.iter().map(|me| NodeSlot::new(make(me, &plan), up.contains(&me))).collect();
+    let slots = plan.group.iter().map(|me| NodeSlot::new(new_node(me, &plan), up.contains(&me))).collect();
     let (in_flight, timers) = (Vec::new(), Vec::new());
-    let mut run = ScriptRun { plan, make, slots, in_flight, timers, now: Time::ZERO, trace: String::new() };
+    let mut run = ScriptRun { plan, new_node, slots, in_flight, timers, now: Time::ZERO, trace: String::new() };
     up.into_iter().for_each(|me| run.boot(me));
     steps(setup).for_each(|step| run.play(step));
     run.trace.clear();
@@ -125,9 +130,11 @@ impl DescribeWrite for Ballot {
 
 struct ScriptRun<P: Protocol> {
     plan: Plan,
-    make: fn(NodeId, &Plan) -> P,
+    new_node: fn(NodeId, &Plan) -> P,
     slots: Vec<NodeSlot<P>>,
+    /// Sender, receiver and message, oldest first.
     in_flight: Vec<(NodeId, NodeId, P::Message)>,
+    /// When it fires, owner and name, in the order in which they were set.
     timers: Vec<(Time, NodeId, P::Timer)>,
     now: Time,
     trace: String,
@@ -150,17 +157,18 @@ impl<P: Protocol> NodeSlot<P> {
 
 struct Recorder<P: Protocol> {
     effects: Vec<Effect<P>>,
-    shown: Vec<String>,
+    /// Effects and notes as the trace shows them.
+    descriptions: Vec<String>,
 }
 
 impl<P: ElectionProtocol> Sink<P> for Recorder<P> {
     fn effect(&mut self, effect: Effect<P>) {
         match &effect {
-            Effect::Send { to, message, .. } => self.shown.push(format!("{} → {to}", message.kind())),
-            Effect::Multicast { to, message, .. } => self.shown.push(format!("{} → {to}", message.kind())),
-            Effect::Emit { event, .. } => self.shown.push(event.to_string()),
-            Effect::SetTimer { timer, span } => self.shown.push(format!("{timer:?} in {span}")),
-            Effect::Save(write) => self.shown.push(write.describe_write()),
+            Effect::Send { to, message, .. } => self.descriptions.push(format!("{} → {to}", message.kind())),
+            Effect::Multicast { to, message, .. } => self.descriptions.push(format!("{} → {to}", message.kind())),
+            Effect::Emit { event, .. } => self.descriptions.push(event.to_string()),
+            Effect::SetTimer { timer, span } => self.descriptions.push(format!("{timer:?} in {span}")),
+            Effect::Save(write) => self.descriptions.push(write.describe_write()),
             Effect::CancelTimer(_) => {}
         }
         self.effects.push(effect);
@@ -168,7 +176,7 @@ impl<P: ElectionProtocol> Sink<P> for Recorder<P> {
 
     fn note(&mut self, note: Note<'_>) {
         if let Note::Rule { rule, text } = note {
-            self.shown.push(format!("{rule} {text}"));
+            self.descriptions.push(format!("{rule} {text}"));
         }
     }
 }
@@ -182,8 +190,8 @@ impl<P: ElectionProtocol> ScriptRun<P> {
                     self.deliver(0);
                 }
             }
-            ["after", length] => self.now += milliseconds(length),
-            ["wait", length] => self.wait(milliseconds(length)),
+            ["after", length] => self.now += parse_milliseconds(length),
+            ["wait", length] => self.wait(parse_milliseconds(length)),
             ["lose", from, ">", to] => {
                 self.in_flight.remove(self.indices(from, to)[0]);
             }
@@ -196,24 +204,24 @@ impl<P: ElectionProtocol> ScriptRun<P> {
             [from, ">", to, "last"] => self.deliver(*self.indices(from, to).last().expect("a message")),
             [from, ">", to, "as", impostor] => {
                 let index = self.indices(from, to)[0];
-                self.in_flight[index].0 = number(impostor);
+                self.in_flight[index].0 = parse_node(impostor);
                 self.deliver(index);
             }
             [node, "fires"] => {
-                let last = self.timers.iter().rposition(|(_, owner, _)| *owner == number(node));
+                let last = self.timers.iter().rposition(|(_, owner, _)| *owner == parse_node(node));
                 self.fire(last.expect("a timer that is set"));
             }
-            [node, "crashes"] => self.crash(number(node)),
-            [node, "boots"] => self.boot(number(node)),
+            [node, "crashes"] => self.crash(parse_node(node)),
+            [node, "boots"] => self.boot(parse_node(node)),
             [node, "is", "wiped"] => {
-                self.slots[number(node).index()].durable = P::Durable::wiped();
-                self.boot(number(node));
+                self.slots[parse_node(node).index()].durable = P::Durable::wiped();
+                self.boot(parse_node(node));
             }
-            [node, "suspects", other] => self.step(number(node), step, Input::Suspect(number(other))),
-            [node, "trusts", other] => self.step(number(node), step, Input::Trust(number(other))),
+            [node, "suspects", other] => self.step(parse_node(node), step, Input::Suspect(parse_node(other))),
+            [node, "trusts", other] => self.step(parse_node(node), step, Input::Trust(parse_node(other))),
             [node, command] => {
                 let command = COMMANDS.into_iter().find(|known| known.name() == command).expect("a command");
-                self.step(number(node), step, Input::Command(command));
+                self.step(parse_node(node), step, Input::Command(command));
             }
             _ => panic!("unknown step '{step}' in the script"),
         }
@@ -229,7 +237,7 @@ impl<P: ElectionProtocol> ScriptRun<P> {
         let slot = &mut self.slots[me.index()];
         let start = Input::Start { durable: slot.durable.clone(), incarnation: slot.next_incarnation };
         (slot.node, slot.is_up, slot.next_incarnation) =
-            ((self.make)(me, &self.plan), true, slot.next_incarnation.next());
+            ((self.new_node)(me, &self.plan), true, slot.next_incarnation.next());
         self.step(me, &format!("{me} boots"), start);
     }
 
@@ -257,12 +265,13 @@ impl<P: ElectionProtocol> ScriptRun<P> {
     }
 
     fn step(&mut self, me: NodeId, cause: &str, input: Input<P>) {
-        let mut recorder = Recorder { effects: Vec::new(), shown: Vec::new() };
+        let mut recorder = Recorder { effects: Vec::new(), descriptions: Vec::new() };
         let slot = &mut self.slots[me.index()];
         slot.node.step(self.now, input, &mut Effects::new(&mut recorder));
-        let shown = if recorder.shown.is_empty() { "nothing".into() } else { recorder.shown.join("; ") };
+        let outcome =
+            if recorder.descriptions.is_empty() { "nothing".into() } else { recorder.descriptions.join("; ") };
         let time = if self.now == Time::ZERO { String::new() } else { format!("{} ", self.now) };
-        self.trace += &format!("{time}{cause}: {shown}\n");
+        self.trace += &format!("{time}{cause}: {outcome}\n");
         for effect in recorder.effects {
             match effect {
                 Effect::Send { to, message, .. } => self.in_flight.push((me, to, message)),
@@ -283,18 +292,18 @@ impl<P: ElectionProtocol> ScriptRun<P> {
     /// Returns the indices of the messages in flight from one node to another, oldest first. Panics
     /// if there are none.
     fn indices(&self, from: &str, to: &str) -> Vec<usize> {
-        let way = (number(from), number(to));
-        let between = self.in_flight.iter().enumerate().filter(|(_, (from, to, _))| (*from, *to) == way);
-        let indices: Vec<_> = between.map(|(index, _)| index).collect();
+        let link = (parse_node(from), parse_node(to));
+        let on_link = self.in_flight.iter().enumerate().filter(|(_, (from, to, _))| (*from, *to) == link);
+        let indices: Vec<_> = on_link.map(|(index, _)| index).collect();
         assert!(!indices.is_empty(), "nothing is in flight from {from} to {to}; so far:\n{}", self.trace);
         indices
     }
 }
 
-fn milliseconds(length: &str) -> Duration {
+fn parse_milliseconds(length: &str) -> Duration {
     Duration::from_millis(length.strip_suffix("ms").and_then(|number| number.parse().ok()).expect("milliseconds"))
 }
 
-fn number(word: &str) -> NodeId {
+fn parse_node(word: &str) -> NodeId {
     word.parse().ok().and_then(NodeId::new).expect("a node's number")
 }

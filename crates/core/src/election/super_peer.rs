@@ -83,12 +83,12 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuperPeer {
     config: Fixed<Config>,
-    life: Incarnation,
+    incarnation: Incarnation,
+    /// Nodes that were down at start-up or are suspected.
     down: BTreeSet<NodeId>,
     /// Nodes that have not answered so far and are considered gone.
-    missed: BTreeSet<NodeId>,
-    /// The latest epoch that this node knows.
-    reached: Epoch,
+    unresponsive: BTreeSet<NodeId>,
+    latest_epoch: Epoch,
     stage: Stage,
     /// Peers that wait until this node leads, to attach to it.
     waiting: BTreeMap<NodeId, Peer>,
@@ -110,8 +110,8 @@ enum Stage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Peer {
-    life: Incarnation,
-    reached: Epoch,
+    incarnation: Incarnation,
+    latest_epoch: Epoch,
 }
 
 /// A message between peers.
@@ -121,13 +121,21 @@ struct Peer {
 pub enum Message {
     /// Asks the receiver to be the sender's super-peer.
     Attach {
-        life: Incarnation,
+        #[cfg_attr(feature = "serde", serde(rename = "life"))]
+        incarnation: Incarnation,
         /// The latest epoch that the sender knows.
-        reached: Epoch,
+        #[cfg_attr(feature = "serde", serde(rename = "reached"))]
+        latest_epoch: Epoch,
+        /// Nodes before the receiver in its region, all of which the sender considers gone.
         gone: Vec<NodeId>,
     },
     /// The sender is the receiver's super-peer.
-    Attached { life: Incarnation, epoch: Epoch },
+    Attached {
+        /// The receiver's incarnation, as in its request.
+        #[cfg_attr(feature = "serde", serde(rename = "life"))]
+        incarnation: Incarnation,
+        epoch: Epoch,
+    },
 }
 
 impl Describe for Message {
@@ -172,10 +180,10 @@ impl SuperPeer {
         let down = plan.absent.others(me).collect();
         Self {
             config: Fixed::new(Config { me, plan }),
-            life: Incarnation::FIRST,
+            incarnation: Incarnation::FIRST,
             down,
-            missed: BTreeSet::new(),
-            reached: Epoch(0),
+            unresponsive: BTreeSet::new(),
+            latest_epoch: Epoch(0),
             stage: Stage::Idle,
             waiting: BTreeMap::new(),
         }
@@ -190,9 +198,9 @@ impl SuperPeer {
     }
 
     /// SP-1. Nodes that were down at start-up may be up by the time of a later incarnation.
-    fn boot(&mut self, reached: Epoch, life: Incarnation, out: &mut Effects<'_, Self>) {
-        (self.reached, self.life) = (reached, life);
-        if life > Incarnation::FIRST {
+    fn boot(&mut self, saved_epoch: Epoch, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
+        (self.latest_epoch, self.incarnation) = (saved_epoch, incarnation);
+        if incarnation > Incarnation::FIRST {
             self.down.clear();
         }
         self.seek("SP-1", out);
@@ -214,9 +222,10 @@ impl SuperPeer {
 
     /// Returns the first node of this node's region that is not gone, as far as it knows.
     fn first_of_region(&self) -> NodeId {
-        self.overlay().super_peer(self.me(), |node| self.down.contains(&node) || self.missed.contains(&node))
+        self.overlay().super_peer(self.me(), |node| self.down.contains(&node) || self.unresponsive.contains(&node))
     }
 
+    /// Leads if this node is the first of its region, and attaches to the first node otherwise.
     fn seek(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         let found = self.first_of_region();
         if found == self.me() {
@@ -229,9 +238,9 @@ impl SuperPeer {
     fn attach(&mut self, to: NodeId, rule: &'static str, out: &mut Effects<'_, Self>) {
         out.note(rule, format_args!("attaches to {to}, the first of its region"));
         self.stage = Stage::Attaching(to);
-        out.emit(Event::Began { epoch: self.reached });
+        out.emit(Event::Began { epoch: self.latest_epoch });
         let gone = self.overlay().ahead(to).collect();
-        out.send(to, Message::Attach { life: self.life, reached: self.reached, gone });
+        out.send(to, Message::Attach { incarnation: self.incarnation, latest_epoch: self.latest_epoch, gone });
         out.set_timer(Timer::Answer, Span::exactly(self.config.plan.bounds.round_trip().times(2)));
     }
 
@@ -240,29 +249,32 @@ impl SuperPeer {
         out.cancel_timer(Timer::Answer);
         self.stage = Stage::Leading;
         let waiting = core::mem::take(&mut self.waiting);
-        let known = waiting.values().map(|peer| peer.reached).fold(self.reached, Epoch::max);
-        self.lead_in_epoch("SP-2", known, out);
+        let latest_known = waiting.values().map(|peer| peer.latest_epoch).fold(self.latest_epoch, Epoch::max);
+        self.lead_in_epoch("SP-2", latest_known, out);
         for (node, peer) in waiting {
             self.answer(node, peer, out);
         }
     }
 
-    /// Leads in the first epoch of its own after `after`. An epoch modulo the group's size
-    /// identifies its node, so epochs of different nodes differ.
+    /// Leads in the first epoch after `after` that belongs to this node. An epoch modulo the size
+    /// of the group identifies its node, so epochs of different nodes differ.
     fn lead_in_epoch(&mut self, rule: &'static str, after: Epoch, out: &mut Effects<'_, Self>) {
         let size = self.config.plan.group.len().max(1) as u64;
         let counter = after.0 / size + 1;
-        self.reached = Epoch(counter.saturating_mul(size).saturating_add(self.me().index() as u64));
-        out.note(rule, format_args!("leads region {} in epoch {}", self.overlay().region(self.me()), self.reached));
-        out.save(self.reached);
-        out.emit(Event::elected(self.me(), self.reached));
+        self.latest_epoch = Epoch(counter.saturating_mul(size).saturating_add(self.me().index() as u64));
+        out.note(
+            rule,
+            format_args!("leads region {} in epoch {}", self.overlay().region(self.me()), self.latest_epoch),
+        );
+        out.save(self.latest_epoch);
+        out.emit(Event::elected(self.me(), self.latest_epoch));
     }
 
     /// SP-3.
     fn admit_peer(&mut self, node: NodeId, peer: Peer, gone: &[NodeId], out: &mut Effects<'_, Self>) {
         if self.stage == Stage::Leading {
-            if peer.reached > self.reached {
-                self.lead_in_epoch("SP-3", peer.reached, out);
+            if peer.latest_epoch > self.latest_epoch {
+                self.lead_in_epoch("SP-3", peer.latest_epoch, out);
             }
             out.note("SP-3", format_args!("accepts {node} as its peer"));
             self.answer(node, peer, out);
@@ -274,7 +286,7 @@ impl SuperPeer {
     }
 
     fn answer(&self, node: NodeId, peer: Peer, out: &mut Effects<'_, Self>) {
-        out.send(node, Message::Attached { life: peer.life, epoch: self.reached });
+        out.send(node, Message::Attached { incarnation: peer.incarnation, epoch: self.latest_epoch });
     }
 
     /// SP-8. Each of these nodes has been asked. If one is not gone, its answer arrives, and SP-4
@@ -284,38 +296,38 @@ impl SuperPeer {
             && gone.contains(&to)
         {
             out.note("SP-8", format_args!("does not wait for {to}, which {from} considers gone"));
-            self.missed.insert(to);
+            self.unresponsive.insert(to);
             self.seek("SP-8", out);
         }
     }
 
     /// SP-4. A late answer may arrive after this node has stopped waiting for it.
     fn receive_answer(&mut self, from: NodeId, epoch: Epoch, out: &mut Effects<'_, Self>) {
-        self.missed.remove(&from);
+        self.unresponsive.remove(&from);
         if self.first_of_region() != from || self.down.contains(&from) || self.stage == Stage::Attached(from) {
             return out.note("SP-4", format_args!("no longer needs the answer of {from}"));
         }
-        if epoch < self.reached {
+        if epoch < self.latest_epoch {
             return self.attach(from, "SP-4", out);
         }
         out.note("SP-4", format_args!("follows {from}"));
         out.cancel_timer(Timer::Answer);
         self.stage = Stage::Attached(from);
-        self.reached = epoch;
+        self.latest_epoch = epoch;
         out.save(epoch);
         out.emit(Event::elected(from, epoch));
     }
 
     fn suspect(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         if node != self.me() {
-            self.missed.remove(&node);
+            self.unresponsive.remove(&node);
             self.down.insert(node);
             self.reattach(out);
         }
     }
 
     fn trust(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
-        self.missed.remove(&node);
+        self.unresponsive.remove(&node);
         self.down.remove(&node);
         match self.stage {
             Stage::Attaching(to) | Stage::Attached(to) if to == node => self.attach_again(node, out),
@@ -325,12 +337,12 @@ impl SuperPeer {
 
     /// SP-5.
     fn reattach(&mut self, out: &mut Effects<'_, Self>) {
-        let present = match self.stage {
+        let current = match self.stage {
             Stage::Idle => return,
             Stage::Attaching(to) | Stage::Attached(to) => to,
             Stage::Leading => self.me(),
         };
-        if self.first_of_region() != present {
+        if self.first_of_region() != current {
             self.seek("SP-5", out);
         }
     }
@@ -344,7 +356,7 @@ impl SuperPeer {
     fn handle_timeout(&mut self, out: &mut Effects<'_, Self>) {
         if let Stage::Attaching(to) = self.stage {
             out.note("SP-7", format_args!("considers {to} gone: it does not answer"));
-            self.missed.insert(to);
+            self.unresponsive.insert(to);
             self.seek("SP-7", out);
         }
     }
@@ -362,11 +374,11 @@ impl Protocol for SuperPeer {
             Input::Start { durable: SavedEpoch(epoch), incarnation } => self.boot(epoch, incarnation, out),
             Input::Command(Command::Campaign) => self.campaign(out),
             Input::Command(Command::Resign) => self.resign(out),
-            Input::Message { from, message: Message::Attach { life, reached, gone } } => {
-                self.admit_peer(from, Peer { life, reached }, &gone, out);
+            Input::Message { from, message: Message::Attach { incarnation, latest_epoch, gone } } => {
+                self.admit_peer(from, Peer { incarnation, latest_epoch }, &gone, out);
             }
-            Input::Message { from, message: Message::Attached { life, epoch } } => {
-                if life == self.life {
+            Input::Message { from, message: Message::Attached { incarnation, epoch } } => {
+                if incarnation == self.incarnation {
                     self.receive_answer(from, epoch, out);
                 }
             }

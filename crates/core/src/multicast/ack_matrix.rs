@@ -12,28 +12,29 @@ pub struct AckMatrix {
     /// A row for each member that has acknowledged anything, a column for each sender, in the order
     /// of the group.
     rows: Vec<Vec<u64>>,
-    least: Vec<u64>,
+    /// The minimum of each column.
+    minimums: Vec<u64>,
 }
 
 impl AckMatrix {
     /// No member has acknowledged anything.
     pub fn new(members: &Group) -> Self {
-        Self { rows: vec![Vec::new(); members.len()], least: vec![0; members.len()] }
+        Self { rows: vec![Vec::new(); members.len()], minimums: vec![0; members.len()] }
     }
 
     /// Records an acknowledgement of a member. Counts never decrease; a list of another length is
     /// ignored.
     pub fn record(&mut self, members: &Group, member: NodeId, counts: &[u64]) {
-        let Some(at) = members.place_of(member) else { return };
-        let Some(row) = self.rows.get_mut(at).filter(|_| counts.len() == members.len()) else { return };
+        let Some(row_index) = members.place_of(member) else { return };
+        let Some(row) = self.rows.get_mut(row_index).filter(|_| counts.len() == members.len()) else { return };
         row.resize(counts.len(), 0);
-        for (place, count) in counts.iter().enumerate() {
-            let Some(known) = self.rows.get_mut(at).and_then(|row| row.get_mut(place)) else { return };
+        for (column, count) in counts.iter().enumerate() {
+            let Some(known) = self.rows.get_mut(row_index).and_then(|row| row.get_mut(column)) else { return };
             if *count > *known {
                 *known = *count;
-                let least = self.rows.iter().map(|row| row.get(place).copied().unwrap_or(0)).min();
-                if let Some(column) = self.least.get_mut(place) {
-                    *column = least.unwrap_or(0);
+                let new_minimum = self.rows.iter().map(|row| row.get(column).copied().unwrap_or(0)).min();
+                if let Some(minimum) = self.minimums.get_mut(column) {
+                    *minimum = new_minimum.unwrap_or(0);
                 }
             }
         }
@@ -41,16 +42,16 @@ impl AckMatrix {
 
     /// Returns the number of a sender's messages that all members hold.
     pub fn held_by_all(&self, members: &Group, sender: NodeId) -> u64 {
-        members.place_of(sender).and_then(|place| self.least.get(place)).copied().unwrap_or(0)
+        members.place_of(sender).and_then(|column| self.minimums.get(column)).copied().unwrap_or(0)
     }
 
     /// Returns the members that hold the fewest of a sender's messages; empty if all hold `sent` of
     /// them.
     pub fn slowest(&self, members: &Group, sender: NodeId, sent: u64) -> Group {
-        let least = self.held_by_all(members, sender);
-        let Some(place) = members.place_of(sender).filter(|_| least < sent) else { return Group::empty() };
+        let minimum = self.held_by_all(members, sender);
+        let Some(column) = members.place_of(sender).filter(|_| minimum < sent) else { return Group::empty() };
         let rows = members.iter().zip(&self.rows);
-        rows.filter(|(_, row)| row.get(place).copied().unwrap_or(0) == least).map(|(member, _)| member).collect()
+        rows.filter(|(_, row)| row.get(column).copied().unwrap_or(0) == minimum).map(|(member, _)| member).collect()
     }
 }
 
@@ -63,17 +64,17 @@ mod tests {
     #[test]
     fn the_slowest_member_determines_the_count_and_is_named() {
         let members = Group::of_size(3);
-        let [one, two, three] = [0, 1, 2].map(NodeId::from_index);
+        let [node_1, node_2, node_3] = [0, 1, 2].map(NodeId::from_index);
         let mut acks = AckMatrix::new(&members);
-        acks.record(&members, one, &[5, 0, 0]);
-        acks.record(&members, two, &[4, 0, 0]);
-        assert_eq!(acks.held_by_all(&members, one), 0);
-        assert_eq!(acks.slowest(&members, one, 5), [three].into_iter().collect::<Group>());
-        acks.record(&members, three, &[3, 9, 0]);
-        acks.record(&members, three, &[2, 0, 0]);
-        assert_eq!(acks.held_by_all(&members, one), 3, "counts never decrease");
-        acks.record(&members, three, &[9]);
-        assert_eq!(acks.held_by_all(&members, one), 3, "a list of another length is ignored");
-        assert!(acks.slowest(&members, one, 3).is_empty());
+        acks.record(&members, node_1, &[5, 0, 0]);
+        acks.record(&members, node_2, &[4, 0, 0]);
+        assert_eq!(acks.held_by_all(&members, node_1), 0);
+        assert_eq!(acks.slowest(&members, node_1, 5), [node_3].into_iter().collect::<Group>());
+        acks.record(&members, node_3, &[3, 9, 0]);
+        acks.record(&members, node_3, &[2, 0, 0]);
+        assert_eq!(acks.held_by_all(&members, node_1), 3, "counts never decrease");
+        acks.record(&members, node_3, &[9]);
+        assert_eq!(acks.held_by_all(&members, node_1), 3, "a list of another length is ignored");
+        assert!(acks.slowest(&members, node_1, 3).is_empty());
     }
 }

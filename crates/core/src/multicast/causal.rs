@@ -59,8 +59,8 @@ pub struct Causal {
     me: NodeId,
     members: Group,
     sent: u64,
-    /// The number of delivered messages of each member, in the order of the group.
-    mine: Vec<u64>,
+    /// The number of delivered messages of each member, in the order of the group: `mine` in CA-3.
+    delivered_counts: Vec<u64>,
 }
 
 /// The number of messages of each member that precede a message, itself included, in the order of
@@ -81,14 +81,17 @@ impl Causes {
         self.0.is_empty()
     }
 
-    /// Returns whether `counts` include everything before a message of the member at this place,
-    /// and the message itself is the next.
-    fn are_met(&self, place: usize, number: u64, counts: &[u64]) -> bool {
-        let is_of_group = self.0.len() == counts.len() && self.0.get(place) == Some(&number);
+    /// Returns whether the delivered messages of each member, `counts`, include everything before
+    /// the message with this number and tag, and the message is its sender's next one. `sender` is
+    /// an index in the group.
+    fn are_met(&self, sender: usize, number: u64, counts: &[u64]) -> bool {
+        let is_valid = self.0.len() == counts.len() && self.0.get(sender) == Some(&number);
         let mut pairs = self.0.iter().zip(counts).enumerate();
-        is_of_group
+        is_valid
             && pairs.all(
-                |(at, (needed, have))| if at == place { have.checked_add(1) == Some(*needed) } else { needed <= have },
+                |(member, (needed, delivered))| {
+                    if member == sender { delivered.checked_add(1) == Some(*needed) } else { needed <= delivered }
+                },
             )
     }
 
@@ -101,8 +104,8 @@ impl Causes {
 impl fmt::Display for Causes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
-        for (place, count) in self.0.iter().enumerate() {
-            write!(f, "{}{count}", if place == 0 { "" } else { "," })?;
+        for (index, count) in self.0.iter().enumerate() {
+            write!(f, "{}{count}", if index == 0 { "" } else { "," })?;
         }
         f.write_str(")")
     }
@@ -110,22 +113,24 @@ impl fmt::Display for Causes {
 
 impl Causal {
     fn is_next(&self, id: MessageId, queue: &HoldBack) -> bool {
-        let place = self.members.place_of(id.sender);
-        place.zip(queue.tag(id)).is_some_and(|(place, causes)| causes.are_met(place, id.number, &self.mine))
+        let sender = self.members.place_of(id.sender);
+        sender
+            .zip(queue.tag(id))
+            .is_some_and(|(sender, causes)| causes.are_met(sender, id.number, &self.delivered_counts))
     }
 }
 
 impl Ordering for Causal {
     fn begin(_plan: &Plan, me: NodeId, members: &Group) -> Self {
-        Self { me, members: members.clone(), sent: 0, mine: vec![0; members.len()] }
+        Self { me, members: members.clone(), sent: 0, delivered_counts: vec![0; members.len()] }
     }
 
     /// CA-1.
     fn tag(&mut self) -> Causes {
         self.sent += 1;
-        let mut counts = self.mine.clone();
-        if let Some(ours) = self.members.place_of(self.me).and_then(|place| counts.get_mut(place)) {
-            *ours = self.sent;
+        let mut counts = self.delivered_counts.clone();
+        if let Some(own_count) = self.members.place_of(self.me).and_then(|index| counts.get_mut(index)) {
+            *own_count = self.sent;
         }
         Causes(counts)
     }
@@ -133,24 +138,25 @@ impl Ordering for Causal {
     /// CA-2.
     fn received(&mut self, id: MessageId, queue: &HoldBack, sink: &mut dyn OrderSink) {
         if let Some(causes) = queue.tag(id).filter(|_| !self.is_next(id, queue)) {
-            let mine = Causes(self.mine.clone());
-            sink.note("CA-2", format_args!("{id} with {causes} waits: {mine} lacks a message before it"));
+            let delivered = Causes(self.delivered_counts.clone());
+            sink.note("CA-2", format_args!("{id} with {causes} waits: {delivered} lacks a message before it"));
         }
     }
 
     /// CA-3.
     fn next(&self, queue: &HoldBack) -> Option<MessageId> {
-        self.next_of(queue, &|_| true)
+        self.next_ready(queue, &|_| true)
     }
 
     /// CA-3.
-    fn next_of(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
-        let firsts = self.members.iter().zip(&self.mine).map(|(sender, count)| queue.id(sender, count + 1));
-        firsts.into_iter().find(|id| self.is_next(*id, queue) && is_ready(*id))
+    fn next_ready(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
+        let candidates =
+            self.members.iter().zip(&self.delivered_counts).map(|(sender, count)| queue.id(sender, count + 1));
+        candidates.into_iter().find(|id| self.is_next(*id, queue) && is_ready(*id))
     }
 
     fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {
-        if let Some(count) = self.members.place_of(id.sender).and_then(|place| self.mine.get_mut(place)) {
+        if let Some(count) = self.members.place_of(id.sender).and_then(|index| self.delivered_counts.get_mut(index)) {
             *count = id.number.max(*count);
         }
     }
@@ -164,15 +170,15 @@ impl Ordering for Causal {
 
     /// CA-4.
     fn prune(&self, settled: Vec<MessageId>, survey: &Survey) -> Vec<MessageId> {
-        let places: BTreeMap<_, _> = survey.floor.keys().copied().zip(0..).collect();
+        let indices: BTreeMap<_, _> = survey.floor.keys().copied().zip(0..).collect();
         let mut counts: Vec<_> = survey.floor.values().copied().collect();
         let mut follows = |id: &MessageId| {
-            let (Some(causes), Some(place)) = (survey.held.get(id), places.get(&id.sender)) else { return false };
+            let (Some(causes), Some(sender)) = (survey.held.get(id), indices.get(&id.sender)) else { return false };
             if id.number <= survey.floor(id.sender) {
                 return true;
             }
-            let are_met = causes.are_met(*place, id.number, &counts);
-            if let Some(count) = counts.get_mut(*place).filter(|_| are_met) {
+            let are_met = causes.are_met(*sender, id.number, &counts);
+            if let Some(count) = counts.get_mut(*sender).filter(|_| are_met) {
                 *count = id.number;
             }
             are_met
@@ -188,7 +194,7 @@ impl PartialOrdering for Causal {
         (later, causes): (MessageId, &Causes),
         members: &Group,
     ) -> bool {
-        let known = members.place_of(earlier.sender).and_then(|place| causes.0.get(place)).copied().unwrap_or(0);
+        let known = members.place_of(earlier.sender).and_then(|index| causes.0.get(index)).copied().unwrap_or(0);
         earlier != later && earlier.number <= known
     }
 }

@@ -46,6 +46,7 @@ impl ExpectedCost {
         Self { messages, messages_of_sequencer: messages, slowest, slowest_of_sequencer: slowest }
     }
 
+    /// Returns the number of members other than the sender.
     fn others(plan: &Plan) -> u64 {
         (plan.members.len() as u64).saturating_sub(1)
     }
@@ -59,37 +60,37 @@ impl ExpectedCost {
 
     /// Returns the cost of an order in which messages only wait for each other.
     pub fn local(plan: &Plan) -> Self {
-        Self::uniform(Self::spread(plan), 1).when(plan)
+        Self::uniform(Self::spread(plan), 1).adjusted_for(plan)
     }
 
     /// Returns the cost of an order that a sequencer determines.
     pub fn sequenced(plan: &Plan) -> Self {
         let (others, spread) = (Self::others(plan), Self::spread(plan));
-        let book = match plan.sequencing {
+        let cost = match plan.sequencing {
             Sequencing::ToAll => Self { slowest_of_sequencer: 1, ..Self::uniform(spread + others, 2) },
             Sequencing::ThroughSequencer => {
                 // The sender already has its message when it arrives from the sequencer, and does
                 // not relay it.
-                let passed_on = if plan.relay { others * others.saturating_sub(1) } else { 0 };
+                let relayed = if plan.relay { others * others.saturating_sub(1) } else { 0 };
                 Self {
-                    messages: 1 + others + passed_on,
+                    messages: 1 + others + relayed,
                     messages_of_sequencer: spread,
                     slowest: 2,
                     slowest_of_sequencer: 1,
                 }
             }
         };
-        book.when(plan)
+        cost.adjusted_for(plan)
     }
 
     /// Returns the cost of an order that all members agree on.
     pub fn agreed(plan: &Plan) -> Self {
-        Self::uniform(Self::spread(plan) + 2 * Self::others(plan), 3).when(plan)
+        Self::uniform(Self::spread(plan) + 2 * Self::others(plan), 3).adjusted_for(plan)
     }
 
-    /// A group of one sends nothing and delivers at once. Uniform delivery takes one message time
-    /// more.
-    fn when(self, plan: &Plan) -> Self {
+    /// Adjusts a cost to the size of the group and to its delivery: a group of one sends nothing
+    /// and delivers at once, and uniform delivery takes one message time more.
+    fn adjusted_for(self, plan: &Plan) -> Self {
         if plan.members.len() < 2 {
             return Self::uniform(0, 0);
         }

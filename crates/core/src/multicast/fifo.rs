@@ -55,21 +55,21 @@ impl Ordering for Fifo {
 
     /// FI-1.
     fn received(&mut self, id: MessageId, _queue: &HoldBack, sink: &mut dyn OrderSink) {
-        let before = self.delivered.get(&id.sender).copied().unwrap_or(0);
-        if id.number > before + 1 {
-            sink.note("FI-1", format_args!("{id} waits for {}#{}", id.sender, before + 1));
+        let last_delivered = self.delivered.get(&id.sender).copied().unwrap_or(0);
+        if id.number > last_delivered + 1 {
+            sink.note("FI-1", format_args!("{id} waits for {}#{}", id.sender, last_delivered + 1));
         }
     }
 
     /// FI-2.
     fn next(&self, queue: &HoldBack) -> Option<MessageId> {
-        self.next_of(queue, &|_| true)
+        self.next_ready(queue, &|_| true)
     }
 
     /// FI-2.
-    fn next_of(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
-        let firsts = self.delivered.iter().map(|(sender, number)| queue.id(*sender, number + 1));
-        firsts.into_iter().find(|id| queue.has(*id) && is_ready(*id))
+    fn next_ready(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
+        let candidates = self.delivered.iter().map(|(sender, number)| queue.id(*sender, number + 1));
+        candidates.into_iter().find(|id| queue.has(*id) && is_ready(*id))
     }
 
     fn delivered(&mut self, id: MessageId, _queue: &HoldBack) {

@@ -16,6 +16,7 @@ pub struct HoldBack {
     members: Group,
     /// One per member, in the order of the group.
     queues: Vec<SenderQueue>,
+    /// Number of messages that were received and not delivered.
     waiting: usize,
 }
 
@@ -23,9 +24,11 @@ pub struct HoldBack {
 struct SenderQueue {
     /// Messages up to this number were delivered, are held by all members, and have been removed.
     forgotten: u64,
-    /// Messages up to this number were received.
+    /// All messages up to this number were received.
     received: u64,
+    /// Number of payload bytes in `kept`.
     bytes: usize,
+    /// Messages that were received and not removed, by number.
     kept: BTreeMap<u64, Entry>,
 }
 
@@ -33,7 +36,7 @@ struct SenderQueue {
 struct Entry {
     tag: Causes,
     payload: Payload,
-    delivered: bool,
+    is_delivered: bool,
 }
 
 impl HoldBack {
@@ -79,7 +82,7 @@ impl HoldBack {
             return false;
         }
         sender_queue.bytes = sender_queue.bytes.saturating_add(payload.len());
-        sender_queue.kept.insert(id.number, Entry { tag, payload, delivered: false });
+        sender_queue.kept.insert(id.number, Entry { tag, payload, is_delivered: false });
         while sender_queue.kept.contains_key(&(sender_queue.received + 1)) {
             sender_queue.received += 1;
         }
@@ -96,7 +99,7 @@ impl HoldBack {
 
     /// Returns whether the message was received and not yet delivered.
     pub fn is_waiting(&self, id: MessageId) -> bool {
-        self.entry(id).is_some_and(|entry| !entry.delivered)
+        self.entry(id).is_some_and(|entry| !entry.is_delivered)
     }
 
     /// Returns whether the message was received and delivered.
@@ -120,7 +123,7 @@ impl HoldBack {
             return None;
         }
         let entry = self.sender_queue_mut(id.sender)?.kept.get_mut(&id.number)?;
-        entry.delivered = true;
+        entry.is_delivered = true;
         let payload = entry.payload.clone();
         self.waiting -= 1;
         Some(payload)
@@ -133,14 +136,14 @@ impl HoldBack {
 
     /// Returns the ids of the messages that were received and not delivered, by sender.
     pub fn queue(&self) -> impl Iterator<Item = MessageId> + '_ {
-        self.kept().filter(|(_, _, delivered)| !delivered).map(|(id, _, _)| id)
+        self.kept().filter(|(_, _, is_delivered)| !is_delivered).map(|(id, _, _)| id)
     }
 
     /// Returns all kept messages: id, tag, and whether it was delivered.
     pub fn kept(&self) -> impl Iterator<Item = (MessageId, &Causes, bool)> + '_ {
         self.members.iter().zip(&self.queues).flat_map(move |(sender, sender_queue)| {
-            let name = move |number: u64| self.id(sender, number);
-            sender_queue.kept.iter().map(move |(number, entry)| (name(*number), &entry.tag, entry.delivered))
+            let id_of = move |number: u64| self.id(sender, number);
+            sender_queue.kept.iter().map(move |(number, entry)| (id_of(*number), &entry.tag, entry.is_delivered))
         })
     }
 
@@ -166,11 +169,11 @@ impl HoldBack {
         let before = sender_queue.forgotten;
         while sender_queue.forgotten < upto {
             let number = sender_queue.forgotten + 1;
-            if !sender_queue.kept.get(&number).is_some_and(|entry| entry.delivered) {
+            if !sender_queue.kept.get(&number).is_some_and(|entry| entry.is_delivered) {
                 break;
             }
-            let gone = sender_queue.kept.remove(&number).map_or(0, |entry| entry.payload.len());
-            sender_queue.bytes = sender_queue.bytes.saturating_sub(gone);
+            let removed_bytes = sender_queue.kept.remove(&number).map_or(0, |entry| entry.payload.len());
+            sender_queue.bytes = sender_queue.bytes.saturating_sub(removed_bytes);
             sender_queue.forgotten = number;
         }
         let after = sender_queue.forgotten;
@@ -187,6 +190,7 @@ mod tests {
     use crate::view::View;
     use alloc::vec::Vec;
 
+    /// An empty queue, and a function that returns the id of node 1's message with a number.
     fn queue() -> (HoldBack, impl Fn(u64) -> MessageId) {
         let queue = HoldBack::new(GroupId::ONLY, View::FIRST, Group::of_size(2));
         let sender = NodeId::from_index(0);

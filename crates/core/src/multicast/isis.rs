@@ -106,11 +106,13 @@ pub struct Isis<I> {
     inner: I,
     me: NodeId,
     members: Group,
+    /// The greatest number of a priority that this member has seen.
     greatest: u64,
     /// The priority of each message that not all members hold with its position.
     states: BTreeMap<MessageId, PriorityState>,
     /// The messages that were not delivered, by their proposed or agreed priorities.
     pending: BTreeSet<(Priority, MessageId)>,
+    /// The proposals for this member's own messages, until all have arrived.
     collecting: BTreeMap<MessageId, Proposals>,
 }
 
@@ -125,6 +127,7 @@ pub enum PriorityState {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Proposals {
+    /// Members that have not proposed yet.
     missing: BTreeSet<NodeId>,
     greatest: Priority,
 }
@@ -175,7 +178,7 @@ impl Describe for Vote {
 pub struct Priorities {
     #[cfg_attr(feature = "serde", serde(rename = "standing", with = "crate::pairs"))]
     pub states: BTreeMap<MessageId, PriorityState>,
-    /// Always empty: the place of the inner order's knowledge in journals.
+    /// Always empty: journals have this field for the inner order's knowledge.
     pub inner: (),
 }
 
@@ -192,16 +195,16 @@ impl<I: PartialOrdering> Isis<I> {
         while let Some(id) = self.inner.next(queue) {
             self.inner.delivered(id, queue);
             self.greatest = self.greatest.saturating_add(1);
-            let ours = Priority { number: self.greatest, proposer: self.me };
-            self.states.insert(id, PriorityState::Proposed(ours));
-            self.pending.insert((ours, id));
-            sink.note("IS-1", format_args!("proposes {ours} for {id}"));
+            let own_proposal = Priority { number: self.greatest, proposer: self.me };
+            self.states.insert(id, PriorityState::Proposed(own_proposal));
+            self.pending.insert((own_proposal, id));
+            sink.note("IS-1", format_args!("proposes {own_proposal} for {id}"));
             if id.sender == self.me {
                 let missing = self.members.others(self.me).collect();
-                self.collecting.insert(id, Proposals { missing, greatest: ours });
+                self.collecting.insert(id, Proposals { missing, greatest: own_proposal });
                 self.decide(id, sink);
             } else {
-                sink.send(id.sender, OrderMessage::Vote(Vote::Proposal { id, number: ours.number }));
+                sink.send(id.sender, OrderMessage::Vote(Vote::Proposal { id, number: own_proposal.number }));
             }
         }
     }
@@ -227,12 +230,12 @@ impl<I: PartialOrdering> Isis<I> {
 
     /// IS-3. A priority smaller than this member's proposal cannot be agreed.
     fn agree(&mut self, id: MessageId, priority: Priority, sink: &mut dyn OrderSink) {
-        let Some(PriorityState::Proposed(ours)) = self.states.get(&id).copied() else { return };
-        if priority < ours {
+        let Some(PriorityState::Proposed(own_proposal)) = self.states.get(&id).copied() else { return };
+        if priority < own_proposal {
             return;
         }
         self.greatest = self.greatest.max(priority.number);
-        self.pending.remove(&(ours, id));
+        self.pending.remove(&(own_proposal, id));
         self.pending.insert((priority, id));
         self.states.insert(id, PriorityState::Agreed(priority));
         sink.note("IS-3", format_args!("{id} is at {priority}"));
@@ -301,16 +304,16 @@ impl<I: PartialOrdering> Ordering for Isis<I> {
     fn settle(&self, survey: &Survey) -> Vec<MessageId> {
         let members = survey.members();
         let all = self.inner.settle(survey);
-        let mut decided: Vec<_> = all.iter().filter_map(|id| Some((agreed(survey, *id)?, *id))).collect();
+        let mut decided: Vec<_> = all.iter().filter_map(|id| Some((agreed_priority(survey, *id)?, *id))).collect();
         decided.sort_unstable();
         let mut order: Vec<MessageId> = decided.into_iter().map(|(_, id)| id).collect();
-        for id in all.into_iter().filter(|id| agreed(survey, *id).is_none()) {
+        for id in all.into_iter().filter(|id| agreed_priority(survey, *id).is_none()) {
             let tag_of = |other: MessageId| survey.held.get(&other).map(|tag| (other, tag));
             let precedes = |other: &MessageId| {
-                tag_of(id).zip(tag_of(*other)).is_some_and(|(one, other)| self.inner.precedes(one, other, &members))
+                tag_of(id).zip(tag_of(*other)).is_some_and(|(this, other)| self.inner.precedes(this, other, &members))
             };
-            let place = order.iter().position(precedes).unwrap_or(order.len());
-            order.insert(place, id);
+            let index = order.iter().position(precedes).unwrap_or(order.len());
+            order.insert(index, id);
         }
         self.inner.prune(order, survey)
     }
@@ -322,7 +325,7 @@ impl<I: PartialOrdering> Ordering for Isis<I> {
 }
 
 /// Returns the agreed priority of a message, if any survivor knows it.
-fn agreed(survey: &Survey, id: MessageId) -> Option<Priority> {
+fn agreed_priority(survey: &Survey, id: MessageId) -> Option<Priority> {
     survey.order_reports.values().filter_map(OrderReport::priorities).find_map(|known| match known.states.get(&id) {
         Some(PriorityState::Agreed(priority)) => Some(*priority),
         Some(PriorityState::Proposed(_)) | None => None,

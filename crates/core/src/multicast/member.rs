@@ -86,7 +86,9 @@ pub struct Member<S> {
     stage: Stage,
     group_state: GroupState<S>,
     archive: Archive,
-    refused: Option<usize>,
+    /// Length of the payload of the last `Send` that was answered by `Wait`, until `Ready` or a
+    /// view follows.
+    refused_length: Option<usize>,
     leaving: Leaving,
 }
 
@@ -104,7 +106,7 @@ impl Config {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(clippy::large_enum_variant, reason = "there is one of it")]
+#[allow(clippy::large_enum_variant, reason = "each member has only one")]
 enum Stage {
     /// The member is in no view: either not yet or no longer.
     NoView,
@@ -118,7 +120,8 @@ enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Leaving {
     No,
-    Asked,
+    /// The client has asked to leave, and not all members hold this member's messages yet.
+    Requested,
     Left,
 }
 
@@ -130,7 +133,7 @@ impl<S: State> Protocol for Member<S> {
     type Durable = ();
 
     fn step(&mut self, _now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
-        let before = self.waiting();
+        let waiting_before = self.waiting();
         let arrival = self.arrival(&input);
         match input {
             Input::Start { durable: (), incarnation } => self.start(incarnation),
@@ -148,7 +151,7 @@ impl<S: State> Protocol for Member<S> {
             | Input::Lease(_) => {}
         }
         self.progress(out);
-        self.show_queue(before, arrival, out);
+        self.show_queue(waiting_before, arrival, out);
     }
 }
 
@@ -161,7 +164,7 @@ impl<S: State> Member<S> {
             config: Fixed::new(Config { me, plan, make_ordering }),
             stage: Stage::NoView,
             archive: Archive::default(),
-            refused: None,
+            refused_length: None,
             leaving: Leaving::No,
         }
     }
@@ -184,7 +187,7 @@ impl<S: State> Member<S> {
         self.queues().map(|queue| queue.kept().count()).sum()
     }
 
-    /// The queues of the current view, and of the next one if it has not begun.
+    /// Returns the queues of the current view, and of the next one if it has not begun.
     fn queues(&self) -> impl Iterator<Item = &HoldBack> {
         let view_states = match &self.stage {
             Stage::NoView | Stage::Retired => [None, None],
@@ -202,7 +205,8 @@ impl<S: State> Member<S> {
         &self.config.plan
     }
 
-    /// A group without views has its founding members, in their first incarnation.
+    /// Begins the only view of a group without views. Only founding members in their first
+    /// incarnation are in it.
     fn start(&mut self, incarnation: Incarnation) {
         let members = self.plan().members.clone();
         self.stage = if incarnation == Incarnation::FIRST && members.contains(self.me()) {
@@ -241,13 +245,13 @@ impl<S: State> Member<S> {
         match self.leaving {
             _ if !payload.fits() => Some(Refusal::TooLong),
             Leaving::No => None,
-            Leaving::Asked | Leaving::Left => Some(Refusal::Leaving),
+            Leaving::Requested | Leaving::Left => Some(Refusal::Leaving),
         }
     }
 
     fn refuse_for_now(&mut self, length: usize, slow: Group, out: &mut Effects<'_, Self>) {
         out.note("MC-1", format_args!("accepts no more messages for now"));
-        self.refused = Some(length);
+        self.refused_length = Some(length);
         out.emit(Event::Wait { group: self.plan().id, slow });
     }
 
@@ -277,7 +281,7 @@ impl<S: State> Member<S> {
         if self.leaving != Leaving::No {
             return out.emit(Event::Refused(Refusal::Leaving));
         }
-        self.leaving = Leaving::Asked;
+        self.leaving = Leaving::Requested;
         out.note("MC-6", format_args!("leaves when all members hold what it sent"));
         if let Stage::InView(view_state) = &self.stage {
             request_acks(view_state, out);
@@ -300,12 +304,12 @@ impl<S: State> Member<S> {
             }
             Message::Remainder(data) => self.receive_remainder(data, out),
             Message::Complete => self.receive_complete(from, out),
-            Message::Ask { boundary, offset, digest } => self.archive.ask(from, boundary, offset, digest),
+            Message::Ask { boundary, offset, digest } => self.archive.record_request(from, boundary, offset, digest),
             Message::Piece(piece) => self.add_piece(from, piece, out),
             Message::Loaded(boundary) => {
-                self.archive.loaded(from, boundary);
+                self.archive.record_loaded(from, boundary);
                 if let Stage::Flushing(flush) = &mut self.stage {
-                    flush.has_state(from, boundary);
+                    flush.record_loaded(from, boundary);
                 }
             }
         }
@@ -347,6 +351,8 @@ impl<S: State> Member<S> {
         view_state.order.handle_message(from, message, &view_state.queue, &mut sink);
     }
 
+    /// Does everything that the last input has made possible: answers joiners, delivers,
+    /// acknowledges, forgets and leaves.
     fn progress(&mut self, out: &mut Effects<'_, Self>) {
         self.serve(out);
         if !matches!(self.stage, Stage::InView(_)) {
@@ -354,7 +360,7 @@ impl<S: State> Member<S> {
         }
         loop {
             self.deliver(out);
-            // This acknowledgement may complete what uniform delivery waits for.
+            // Uniform delivery may wait for a message that this member can now acknowledge.
             let (me, room) = (self.me(), self.plan().window.messages);
             let Stage::InView(view_state) = &mut self.stage else { return };
             let is_loaded = matches!(self.group_state, GroupState::Loaded(_));
@@ -372,7 +378,7 @@ impl<S: State> Member<S> {
         let is_uniform = self.plan().delivery == Delivery::Uniform;
         while let Stage::InView(view_state) = &mut self.stage {
             let is_ready = |id| !is_uniform || view_state.is_stable(id);
-            let Some(id) = view_state.order.next_of(&view_state.queue, &is_ready) else { return };
+            let Some(id) = view_state.order.next_ready(&view_state.queue, &is_ready) else { return };
             let Some(payload) = view_state.release(id) else { return };
             self.report_item(Item::Message(id, payload), out);
         }
@@ -380,9 +386,9 @@ impl<S: State> Member<S> {
 
     /// MC-4.
     fn acknowledge(&mut self, out: &mut Effects<'_, Self>) {
-        let (after, bytes) = (self.plan().ack_interval(), self.plan().window.bytes / 2);
+        let (messages, bytes) = (self.plan().ack_interval(), self.plan().window.bytes / 2);
         let Stage::InView(view_state) = &mut self.stage else { return };
-        if view_state.must_acknowledge(after, bytes) {
+        if view_state.must_acknowledge(messages, bytes) {
             let counts = view_state.take_acks();
             if view_state.members().len() > 1 {
                 out.note("MC-4", format_args!("acknowledges the messages it holds"));
@@ -398,24 +404,24 @@ impl<S: State> Member<S> {
         let window = self.plan().window;
         let Stage::InView(view_state) = &mut self.stage else { return };
         view_state.forget();
-        let Some(length) = self.refused.filter(|_| matches!(self.group_state, GroupState::Loaded(_))) else { return };
+        let Some(length) = self.refused_length.filter(|_| matches!(self.group_state, GroupState::Loaded(_))) else {
+            return;
+        };
         let (messages, bytes) = view_state.unacknowledged(me);
         if messages <= window.messages / 2 && window.has_room(messages, bytes, length) {
-            self.refused = None;
+            self.refused_length = None;
             out.note("MC-5", format_args!("has room for more"));
             out.emit(Event::Ready { group });
         }
     }
 
-    /// MC-6. The client has received all its own messages. From now on the member only helps the
-    /// others, until they continue without it.
+    /// MC-6. Leaves if the client has asked to, has received all its own messages, and all members
+    /// hold them. From then on the member only helps the others, until they continue without it.
     fn depart(&mut self, out: &mut Effects<'_, Self>) {
         let (me, group) = (self.me(), self.plan().id);
         let Stage::InView(view_state) = &self.stage else { return };
-        if self.leaving == Leaving::Asked
-            && view_state.unacknowledged(me).0 == 0
-            && view_state.delivered_of(me) >= view_state.sent
-        {
+        let (unacknowledged, _) = view_state.unacknowledged(me);
+        if self.leaving == Leaving::Requested && unacknowledged == 0 && view_state.delivered_of(me) >= view_state.sent {
             self.leaving = Leaving::Left;
             out.note("MC-6", format_args!("leaves: all members hold what it sent"));
             out.emit(Event::Left { group });
@@ -435,10 +441,10 @@ impl<S: State> Member<S> {
     }
 
     /// Notifies observers if the queue changed, even if one message arrived as another left.
-    fn show_queue(&self, before: usize, arrival: Option<MessageId>, out: &mut Effects<'_, Self>) {
-        let held = self.waiting();
-        if held != before || arrival.is_some_and(|id| self.is_waiting(id)) {
-            out.note_hold_back(held, format_args!("{}", Waiting(self)));
+    fn show_queue(&self, waiting_before: usize, arrival: Option<MessageId>, out: &mut Effects<'_, Self>) {
+        let waiting = self.waiting();
+        if waiting != waiting_before || arrival.is_some_and(|id| self.is_waiting(id)) {
+            out.note_hold_back(waiting, format_args!("{}", Waiting(self)));
         }
     }
 }

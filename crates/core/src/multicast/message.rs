@@ -43,6 +43,7 @@ pub enum Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DataMessage {
     pub id: MessageId,
+    /// Which messages precede it; empty in orders that are not causal.
     pub tag: Causes,
     pub payload: Payload,
 }
@@ -51,9 +52,13 @@ pub struct DataMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Piece {
+    /// The view at whose beginning the group had this state.
     pub boundary: Epoch,
+    /// Position of the first byte of the piece in the state.
     pub offset: u64,
+    /// Number of bytes of the whole state.
     pub length: u64,
+    /// Digest of the whole state.
     pub digest: u64,
     pub bytes: Payload,
 }
@@ -139,8 +144,8 @@ mod tests {
         let tag = Causal::begin(&plan, id.sender, &plan.members).tag();
         let data = DataMessage { id, tag, payload: Payload::from("m") };
         assert_eq!(label(&Message::Data(data.clone(), None)).as_deref(), Some("2#1 (0,1,0)"));
-        let bare = DataMessage { tag: Causes::none(), ..data.clone() };
-        assert_eq!(label(&Message::Data(bare, None)).as_deref(), Some("2#1"), "it has no tag");
+        let untagged = DataMessage { tag: Causes::none(), ..data.clone() };
+        assert_eq!(label(&Message::Data(untagged, None)).as_deref(), Some("2#1"), "it has no tag");
         let position = Position { number: 3, id };
         assert_eq!(label(&Message::Data(data.clone(), Some(position))).as_deref(), Some("2#1 at 3"));
         assert_eq!(label(&Message::Order(OrderMessage::Position(position))).as_deref(), Some("2#1 at 3"));

@@ -216,7 +216,7 @@ impl fmt::Display for Event {
 pub enum Refusal {
     Leaving,
     NotAMember,
-    /// The payload is longer than `Payload::LONGEST`.
+    /// The payload is longer than `Payload::MAX_LEN`.
     TooLong,
     /// The node restarted, and a group without views does not accept it again.
     NoWayBack,

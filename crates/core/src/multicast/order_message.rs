@@ -15,7 +15,7 @@ pub enum OrderMessage {
 }
 
 impl OrderMessage {
-    fn described(&self) -> &dyn Describe {
+    fn as_describe(&self) -> &dyn Describe {
         match self {
             Self::Position(position) => position,
             Self::Vote(vote) => vote,
@@ -25,15 +25,15 @@ impl OrderMessage {
 
 impl Describe for OrderMessage {
     fn kind(&self) -> &'static str {
-        self.described().kind()
+        self.as_describe().kind()
     }
 
     fn label(&self) -> Option<&dyn fmt::Display> {
-        self.described().label()
+        self.as_describe().label()
     }
 
     fn on_behalf_of(&self) -> Option<NodeId> {
-        self.described().on_behalf_of()
+        self.as_describe().on_behalf_of()
     }
 }
 

@@ -29,7 +29,7 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
     where
         Self: Sized;
 
-    /// Creates the same as an [`AnyOrdering`]: this function is its [`MakeOrdering`].
+    /// Creates the ordering as an [`AnyOrdering`]: this function is its [`MakeOrdering`].
     fn boxed(plan: &Plan, me: NodeId, members: &Group) -> AnyOrdering
     where
         Self: Sized,
@@ -57,9 +57,9 @@ pub trait Ordering: ErasedOrdering + fmt::Debug + Send + Sync {
     /// none.
     fn next(&self, queue: &HoldBack) -> Option<MessageId>;
 
-    /// The same among messages for which `is_ready` holds. If several could be next, one that is
-    /// not ready does not delay the others.
-    fn next_of(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
+    /// Returns the next message among those for which `is_ready` holds. If several could be next,
+    /// one that is not ready does not delay the others.
+    fn next_ready(&self, queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
         self.next(queue).filter(|id| is_ready(*id))
     }
 
@@ -171,6 +171,7 @@ pub enum Route {
 /// The combined reports of all survivors when a view ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
+    /// Messages that any survivor still keeps, with their tags.
     pub held: BTreeMap<MessageId, Causes>,
     /// For each sender, the number of its messages that all members hold, as far as any survivor
     /// knows.

@@ -12,7 +12,7 @@ use core::fmt;
 pub struct Payload(Arc<[u8]>);
 
 /// Maximum number of characters of a payload that are displayed.
-const SHOWN: usize = 24;
+const MAX_SHOWN_CHARS: usize = 24;
 
 impl Payload {
     /// Maximum number of bytes of a payload. Larger data is sent in pieces, so that one message
@@ -34,7 +34,7 @@ impl Payload {
         self.0.is_empty()
     }
 
-    /// Returns whether the payload is at most `LONGEST` bytes long.
+    /// Returns whether the payload is at most `MAX_LEN` bytes long.
     pub fn fits(&self) -> bool {
         self.0.len() <= Self::MAX_LEN
     }
@@ -68,9 +68,9 @@ impl fmt::Display for Payload {
     /// Text in quotation marks, otherwise the number of bytes; long text is cut.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.text() {
-            Some(text) if text.len() <= SHOWN => write!(f, "\"{text}\""),
+            Some(text) if text.len() <= MAX_SHOWN_CHARS => write!(f, "\"{text}\""),
             Some(text) => {
-                let shown: String = text.chars().take(SHOWN).collect();
+                let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
                 write!(f, "\"{shown}…\"")
             }
             None => write!(f, "{} bytes", self.len()),

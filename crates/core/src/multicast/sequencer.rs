@@ -97,8 +97,9 @@ pub struct Sequencer<I> {
     positions: BTreeMap<u64, MessageId>,
     numbers: BTreeMap<MessageId, u64>,
     /// The last number that was assigned; used at the sequencer only.
-    assigned: u64,
-    delivered: u64,
+    last_assigned: u64,
+    /// The last number whose message was delivered.
+    last_delivered: u64,
 }
 
 /// The position of a message in the order.
@@ -139,7 +140,7 @@ pub struct Positions {
     pub positions: BTreeMap<u64, MessageId>,
     /// The last number whose message it has delivered.
     pub delivered: u64,
-    /// Always empty: the position of the inner order's knowledge in journals.
+    /// Always empty: journals have this field for the inner order's knowledge.
     pub inner: (),
 }
 
@@ -152,9 +153,9 @@ impl<I: PartialOrdering> Sequencer<I> {
     fn assign(&mut self, queue: &HoldBack, sink: &mut dyn OrderSink) {
         while let Some(id) = self.inner.next(queue) {
             self.inner.delivered(id, queue);
-            self.assigned += 1;
-            sink.note("SQ-1", format_args!("{id} has number {}", self.assigned));
-            let position = Position { number: self.assigned, id };
+            self.last_assigned += 1;
+            sink.note("SQ-1", format_args!("{id} has number {}", self.last_assigned));
+            let position = Position { number: self.last_assigned, id };
             self.remember(position);
             self.announce(position, sink);
         }
@@ -185,8 +186,8 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
             via_sequencer: plan.sequencing == Sequencing::ThroughSequencer,
             positions: BTreeMap::new(),
             numbers: BTreeMap::new(),
-            assigned: 0,
-            delivered: 0,
+            last_assigned: 0,
+            last_delivered: 0,
         }
     }
 
@@ -209,10 +210,10 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
     fn handle_message(&mut self, from: NodeId, message: OrderMessage, queue: &HoldBack, sink: &mut dyn OrderSink) {
         let OrderMessage::Position(position) = message else { return };
         let Position { number, id } = position;
-        let is_named = queue.id(id.sender, id.number) == id && queue.members().contains(id.sender);
+        let is_of_view = queue.id(id.sender, id.number) == id && queue.members().contains(id.sender);
         let is_free =
-            number > self.delivered && !self.positions.contains_key(&number) && !self.numbers.contains_key(&id);
-        if from == self.sequencer && !self.is_sequencer() && is_named && is_free && !queue.is_delivered(id) {
+            number > self.last_delivered && !self.positions.contains_key(&number) && !self.numbers.contains_key(&id);
+        if from == self.sequencer && !self.is_sequencer() && is_of_view && is_free && !queue.is_delivered(id) {
             sink.note("SQ-3", format_args!("{id} has number {number}"));
             self.remember(position);
         }
@@ -220,14 +221,14 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
 
     /// SQ-4.
     fn next(&self, queue: &HoldBack) -> Option<MessageId> {
-        self.positions.get(&(self.delivered + 1)).copied().filter(|id| queue.is_waiting(*id))
+        self.positions.get(&(self.last_delivered + 1)).copied().filter(|id| queue.is_waiting(*id))
     }
 
     /// SQ-4. At the sequencer the inner order releases messages when they are numbered, at the
     /// others when they are delivered.
     fn delivered(&mut self, id: MessageId, queue: &HoldBack) {
         if let Some(number) = self.numbers.get(&id) {
-            self.delivered = self.delivered.max(*number);
+            self.last_delivered = self.last_delivered.max(*number);
         }
         if !self.is_sequencer() {
             self.inner.delivered(id, queue);
@@ -247,24 +248,29 @@ impl<I: PartialOrdering> Ordering for Sequencer<I> {
     }
 
     fn report(&self) -> OrderReport {
-        OrderReport::Positions(Positions { positions: self.positions.clone(), delivered: self.delivered, inner: () })
+        OrderReport::Positions(Positions {
+            positions: self.positions.clone(),
+            delivered: self.last_delivered,
+            inner: (),
+        })
     }
 
     /// SQ-6.
     fn settle(&self, survey: &Survey) -> Vec<MessageId> {
-        let known = || survey.order_reports.values().filter_map(OrderReport::positions);
-        let positions: BTreeMap<_, _> = known().flat_map(|known| &known.positions).collect();
-        let delivered = known().map(|known| known.delivered).max().unwrap_or(0);
+        let reports = || survey.order_reports.values().filter_map(OrderReport::positions);
+        let positions: BTreeMap<_, _> = reports().flat_map(|report| &report.positions).collect();
+        let delivered = reports().map(|report| report.delivered).max().unwrap_or(0);
         let mut last = delivered;
+        // Accepts numbers up to the first gap after the last delivered one.
         let mut follows = |number: u64| {
             let is_next = number <= delivered || number == last + 1;
             last = if is_next { number.max(last) } else { last };
             is_next
         };
-        let mut named = BTreeSet::new();
+        let mut seen = BTreeSet::new();
         let numbered = positions.into_iter().filter(|(number, _)| follows(**number)).map(|(_, id)| *id);
         let numbered: Vec<_> = numbered.filter(|id| survey.held.contains_key(id)).collect();
-        let all = numbered.into_iter().chain(self.inner.settle(survey)).filter(|id| named.insert(*id)).collect();
+        let all = numbered.into_iter().chain(self.inner.settle(survey)).filter(|id| seen.insert(*id)).collect();
         self.inner.prune(all, survey)
     }
 

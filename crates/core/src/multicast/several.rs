@@ -73,23 +73,23 @@ where
     fn step(&mut self, now: crate::time::Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { durable: (), incarnation } => {
-                self.each(now, || Input::Start { durable: (), incarnation }, out);
+                self.step_all(now, || Input::Start { durable: (), incarnation }, out);
             }
-            Input::Command(command) => self.ask(now, command, out),
+            Input::Command(command) => self.handle_command(now, command, out),
             Input::Message { from, message } => self.receive(now, from, message, out),
             Input::Timer(Addressed { group, what }) => {
                 if let Some(part) = self.parts.get_mut(&group) {
-                    part.take(now, group, Input::Timer(what), out);
+                    part.step(now, group, Input::Timer(what), out);
                 }
             }
             Input::View(view) => {
                 for (group, part) in &mut self.parts {
-                    part.change(now, *group, &view, out);
+                    part.begin_view(now, *group, &view, out);
                 }
             }
-            Input::Lease(until) => self.each(now, || Input::Lease(until), out),
-            Input::Suspect(node) => self.each(now, || Input::Suspect(node), out),
-            Input::Trust(node) => self.each(now, || Input::Trust(node), out),
+            Input::Lease(until) => self.step_all(now, || Input::Lease(until), out),
+            Input::Suspect(node) => self.step_all(now, || Input::Suspect(node), out),
+            Input::Trust(node) => self.step_all(now, || Input::Trust(node), out),
             // There are no saves.
             Input::Saved(_) | Input::DiskFull | Input::DiskFree => {}
         }
@@ -101,9 +101,9 @@ where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
     /// SE-1.
-    fn ask(&mut self, now: crate::time::Time, command: Command, out: &mut Effects<'_, Self>) {
+    fn handle_command(&mut self, now: crate::time::Time, command: Command, out: &mut Effects<'_, Self>) {
         match self.parts.get_mut(&command.group()) {
-            Some(part) => part.take(now, command.group(), Input::Command(command), out),
+            Some(part) => part.step(now, command.group(), Input::Command(command), out),
             None => out.emit(Event::Refused(Refusal::NotAMember)),
         }
     }
@@ -118,13 +118,13 @@ where
     ) {
         let Addressed { group, what } = message;
         if let Some(part) = self.parts.get_mut(&group) {
-            part.take(now, group, Input::Message { from, message: what }, out);
+            part.step(now, group, Input::Message { from, message: what }, out);
         }
     }
 
-    fn each(&mut self, now: crate::time::Time, input: impl Fn() -> Input<P>, out: &mut Effects<'_, Self>) {
+    fn step_all(&mut self, now: crate::time::Time, input: impl Fn() -> Input<P>, out: &mut Effects<'_, Self>) {
         for (group, part) in &mut self.parts {
-            part.take(now, *group, input(), out);
+            part.step(now, *group, input(), out);
         }
     }
 }
@@ -133,16 +133,22 @@ impl<P> Part<P>
 where
     P: Protocol<Command = Command, Event = Event, Durable = ()>,
 {
-    fn take(&mut self, now: crate::time::Time, group: GroupId, input: Input<P>, out: &mut Effects<'_, MultiGroup<P>>) {
+    fn step(&mut self, now: crate::time::Time, group: GroupId, input: Input<P>, out: &mut Effects<'_, MultiGroup<P>>) {
         let mut sink = GroupSink { group, out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
     }
 
     /// SE-3. Every view of the membership is a view of every group, even if nothing changes in the
     /// group: nodes that skip a view must still use the same epochs as the others.
-    fn change(&mut self, now: crate::time::Time, group: GroupId, view: &View, out: &mut Effects<'_, MultiGroup<P>>) {
-        let ours = View::new(view.epoch(), view.stays().filter(|(node, _)| self.members.contains(*node)));
-        self.take(now, group, Input::View(ours), out);
+    fn begin_view(
+        &mut self,
+        now: crate::time::Time,
+        group: GroupId,
+        view: &View,
+        out: &mut Effects<'_, MultiGroup<P>>,
+    ) {
+        let restricted = View::new(view.epoch(), view.stays().filter(|(node, _)| self.members.contains(*node)));
+        self.step(now, group, Input::View(restricted), out);
     }
 }
 
@@ -224,7 +230,7 @@ mod tests {
     }
 
     /// Node 2 in group 1 with node 1, and in group 2 with node 3.
-    fn two() -> MultiGroup<Inner> {
+    fn node_2() -> MultiGroup<Inner> {
         let parts = [(GroupId(1), [1, 2]), (GroupId(2), [2, 3])].map(|(id, members)| {
             let members: Group = members.map(node).into_iter().collect();
             let plan = Arc::new(Plan { id, ..Plan::new(members.clone()) });
@@ -233,9 +239,9 @@ mod tests {
         MultiGroup::new(parts)
     }
 
-    fn step(several: &mut MultiGroup<Inner>, input: Input<MultiGroup<Inner>>) -> Vec<Effect<MultiGroup<Inner>>> {
+    fn step(multi_group: &mut MultiGroup<Inner>, input: Input<MultiGroup<Inner>>) -> Vec<Effect<MultiGroup<Inner>>> {
         let mut effects = Vec::new();
-        several.step(Time::ZERO, input, &mut Effects::new(&mut effects));
+        multi_group.step(Time::ZERO, input, &mut Effects::new(&mut effects));
         effects
     }
 
@@ -247,49 +253,51 @@ mod tests {
         effects.iter().filter_map(view).collect()
     }
 
+    /// Node 2 after the founding view has begun in both groups.
     fn started() -> MultiGroup<Inner> {
-        let mut several = two();
-        step(&mut several, Input::Start { durable: (), incarnation: Incarnation::FIRST });
-        step(&mut several, Input::View(View::founding(Group::of_size(3))));
-        let begun = step(&mut several, Input::Lease(Time::NEVER));
+        let mut multi_group = node_2();
+        step(&mut multi_group, Input::Start { durable: (), incarnation: Incarnation::FIRST });
+        step(&mut multi_group, Input::View(View::founding(Group::of_size(3))));
+        let begun = step(&mut multi_group, Input::Lease(Time::NEVER));
         assert_eq!(views(&begun), [(GroupId(1), Epoch(1)), (GroupId(2), Epoch(1))]);
-        several
+        multi_group
     }
 
     #[test]
     fn se_1_a_multicast_goes_to_the_members_of_its_group_only() {
-        let mut several = started();
+        let mut multi_group = started();
         let payload = Payload::from("x");
-        let sent = step(&mut several, Input::Command(Command::Send { group: GroupId(2), payload: payload.clone() }));
+        let sent =
+            step(&mut multi_group, Input::Command(Command::Send { group: GroupId(2), payload: payload.clone() }));
         let to = sent.iter().find_map(|effect| match effect {
             Effect::Multicast { to, message: Addressed { group, .. }, .. } => Some((to.clone(), *group)),
             _ => None,
         });
         assert_eq!(to, Some(([node(2), node(3)].into_iter().collect(), GroupId(2))));
-        let refused = step(&mut several, Input::Command(Command::Send { group: GroupId(9), payload }));
+        let refused = step(&mut multi_group, Input::Command(Command::Send { group: GroupId(9), payload }));
         assert!(matches!(refused[..], [Effect::Emit { event: Event::Refused(Refusal::NotAMember), .. }]));
     }
 
     #[test]
     fn se_2_a_message_for_another_group_is_dropped() {
-        let mut several = started();
+        let mut multi_group = started();
         let held = Envelope { epoch: Epoch(1), content: Content::Inner(Message::Held([1, 1].into())) };
-        let before = several.clone();
+        let before = multi_group.clone();
         step(
-            &mut several,
+            &mut multi_group,
             Input::Message { from: node(3), message: Addressed { group: GroupId(9), what: held.clone() } },
         );
-        assert_eq!(several, before);
-        step(&mut several, Input::Message { from: node(3), message: Addressed { group: GroupId(2), what: held } });
-        assert_ne!(several, before);
+        assert_eq!(multi_group, before);
+        step(&mut multi_group, Input::Message { from: node(3), message: Addressed { group: GroupId(2), what: held } });
+        assert_ne!(multi_group, before);
     }
 
     #[test]
     fn se_3_a_view_is_restricted_to_the_members_of_each_group() {
-        let mut several = started();
+        let mut multi_group = started();
         let first = Stay { incarnation: Incarnation::FIRST, since: View::FIRST };
-        let without_three = View::new(Epoch(2), [(node(1), first), (node(2), first)]);
-        let sent = step(&mut several, Input::View(without_three));
+        let without_node_3 = View::new(Epoch(2), [(node(1), first), (node(2), first)]);
+        let sent = step(&mut multi_group, Input::View(without_node_3));
         assert_eq!(views(&sent), [(GroupId(2), Epoch(2))], "the node is alone there, and waits for no report");
         let reports: Vec<_> = sent
             .iter()

@@ -13,8 +13,8 @@ pub trait State: Clone + fmt::Debug + Eq + Hash {
     fn begin(plan: &Plan) -> Self;
     /// Applies a delivered message.
     fn apply(&mut self, id: MessageId, payload: &Payload);
-    /// Returns the same number for the same state, independent of the order of deliveries that may
-    /// be reordered.
+    /// Returns a number that is equal at all members with the same state. Where members may deliver
+    /// in different orders, it must not depend on the order.
     fn digest(&self) -> u64;
     /// Serializes the state for a joiner.
     fn save(&self) -> Vec<u8>;
@@ -41,9 +41,9 @@ impl State for () {
 pub struct Board {
     count: u64,
     digest: u64,
-    /// The latest messages, at most `keep`.
+    /// The latest messages, at most `capacity`.
     posts: VecDeque<Payload>,
-    keep: usize,
+    capacity: usize,
 }
 
 impl Board {
@@ -60,18 +60,18 @@ impl Board {
 
 impl State for Board {
     fn begin(plan: &Plan) -> Self {
-        Self { keep: plan.board, ..Self::default() }
+        Self { capacity: plan.board, ..Self::default() }
     }
 
     /// The digest is a sum over messages, so it does not depend on their order.
     fn apply(&mut self, id: MessageId, payload: &Payload) {
-        let named = [u64::from(id.group.0), id.view.0, u64::from(id.sender.number()), id.number];
-        let sum = named.into_iter().fold(SEED, |sum, word| scramble(sum ^ word));
-        let sum = payload.bytes().iter().fold(sum, |sum, byte| scramble(sum ^ u64::from(*byte)));
+        let id_words = [u64::from(id.group.0), id.view.0, u64::from(id.sender.number()), id.number];
+        let hash = id_words.into_iter().fold(HASH_SEED, |hash, word| scramble(hash ^ word));
+        let hash = payload.bytes().iter().fold(hash, |hash, byte| scramble(hash ^ u64::from(*byte)));
         self.count += 1;
-        self.digest = self.digest.wrapping_add(sum);
+        self.digest = self.digest.wrapping_add(hash);
         self.posts.push_back(payload.clone());
-        if self.posts.len() > self.keep {
+        if self.posts.len() > self.capacity {
             self.posts.pop_front();
         }
     }
@@ -94,10 +94,10 @@ impl State for Board {
 
     fn load(plan: &Plan, mut bytes: &[u8]) -> Option<Self> {
         let mut board = Self::begin(plan);
-        board.count = word(&mut bytes)?;
-        board.digest = word(&mut bytes)?;
+        board.count = read_word(&mut bytes)?;
+        board.digest = read_word(&mut bytes)?;
         while !bytes.is_empty() {
-            let length = usize::try_from(word(&mut bytes)?).ok()?;
+            let length = usize::try_from(read_word(&mut bytes)?).ok()?;
             let (post, rest) = bytes.split_at_checked(length)?;
             board.posts.push_back(Payload::from(Vec::from(post)));
             bytes = rest;
@@ -106,7 +106,8 @@ impl State for Board {
     }
 }
 
-const SEED: u64 = 0x243f_6a88_85a3_08d3;
+/// An arbitrary number: the first digits of the fraction of π.
+const HASH_SEED: u64 = 0x243f_6a88_85a3_08d3;
 
 /// A permutation of 64-bit numbers in which every bit of the result depends on every bit of the
 /// input.
@@ -116,7 +117,8 @@ pub(super) const fn scramble(number: u64) -> u64 {
     number ^ (number >> 32)
 }
 
-fn word(bytes: &mut &[u8]) -> Option<u64> {
+/// Reads a number from the front of `bytes` and advances them; `None` if they are too short.
+fn read_word(bytes: &mut &[u8]) -> Option<u64> {
     let (word, rest) = bytes.split_first_chunk::<8>()?;
     *bytes = rest;
     Some(u64::from_le_bytes(*word))
@@ -155,10 +157,10 @@ mod tests {
             posts.iter().for_each(|(id, text)| board.apply(*id, &Payload::from(*text)));
             board.digest()
         };
-        let (one, two) = ((id(0, 1), "a"), (id(1, 1), "b"));
-        assert_eq!(digest_of(&[one, two]), digest_of(&[two, one]));
-        assert_ne!(digest_of(&[one, two]), digest_of(&[one]));
-        assert_ne!(digest_of(&[one]), digest_of(&[(id(0, 1), "b")]));
-        assert_ne!(digest_of(&[one]), digest_of(&[(id(0, 2), "a")]));
+        let (first, second) = ((id(0, 1), "a"), (id(1, 1), "b"));
+        assert_eq!(digest_of(&[first, second]), digest_of(&[second, first]));
+        assert_ne!(digest_of(&[first, second]), digest_of(&[first]));
+        assert_ne!(digest_of(&[first]), digest_of(&[(id(0, 1), "b")]));
+        assert_ne!(digest_of(&[first]), digest_of(&[(id(0, 2), "a")]));
     }
 }

@@ -78,7 +78,7 @@ impl Ordering for Unordered {
         self.arrived.front().copied()
     }
 
-    fn next_of(&self, _queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
+    fn next_ready(&self, _queue: &HoldBack, is_ready: &dyn Fn(MessageId) -> bool) -> Option<MessageId> {
         self.arrived.iter().copied().find(|id| is_ready(*id))
     }
 

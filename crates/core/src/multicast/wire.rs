@@ -127,6 +127,7 @@ pub(super) fn serialize<S: Serializer>(holdings: &Option<Holdings>, serializer: 
             // One vector is enough: a faulty member may send messages without one where all others
             // have one.
             let is_causal = held.values().any(|causes| !causes.is_none());
+            // The causal forms follow the three plain ones.
             let number = if is_causal { number + 3 } else { number };
             let mut fields = serializer.serialize_tuple_variant(NAME, number, "some", 4)?;
             fields.serialize_field(view)?;

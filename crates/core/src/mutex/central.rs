@@ -89,11 +89,13 @@ const COST: Cost = Cost {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Central {
     config: Fixed<Config>,
-    tickets: Clock,
+    /// The number of this node's latest ticket.
+    last_ticket: Clock,
+    /// The largest fence received; at the coordinator, the fence of the latest grant.
     fence: Fence,
     phase: Phase<Waiting, Ticket>,
     /// Cancelled tries that the coordinator has not answered yet.
-    discarded: BTreeSet<Ticket>,
+    discarded_tries: BTreeSet<Ticket>,
     role: Role,
 }
 
@@ -108,7 +110,7 @@ struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Waiting {
     /// The ticket is on its way to the coordinator or already there.
-    Asked { ticket: Ticket, patience: Patience },
+    Requested { ticket: Ticket, patience: Patience },
     /// The ticket was denied; the node sends it again after a delay.
     Backoff { ticket: Ticket },
 }
@@ -122,10 +124,11 @@ enum Role {
 /// The state of the lock, which only the coordinator keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct LockState {
+    /// The granted ticket. Its node may not have entered yet.
     holder: Option<Ticket>,
     queue: VecDeque<Ticket>,
     /// Tickets that were returned before they arrived.
-    void: BTreeSet<Ticket>,
+    returned_early: BTreeSet<Ticket>,
 }
 
 /// One request of one node.
@@ -196,14 +199,16 @@ impl Protocol for Central {
             Input::Command(command) => match self.phase.interpret(command) {
                 Intent::Enter(patience, _) => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
-                Intent::Release => self.leave(out),
+                Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
                 Message::Request { ticket, patience } if ticket.node == from => self.on_request(ticket, patience, out),
-                Message::Release { ticket, fence } if ticket.node == from => self.take_back(ticket, fence, out),
-                Message::Grant { ticket, fence } if from == self.config.coordinator => self.enter(ticket, fence, out),
-                Message::Denied { ticket } if from == self.config.coordinator => self.accept_denial(ticket, out),
+                Message::Release { ticket, fence } if ticket.node == from => self.on_release(ticket, fence, out),
+                Message::Grant { ticket, fence } if from == self.config.coordinator => {
+                    self.on_grant(ticket, fence, out);
+                }
+                Message::Denied { ticket } if from == self.config.coordinator => self.on_denial(ticket, out),
                 Message::Request { ticket, .. } => {
                     out.note("CE-2", format_args!("ignores {ticket}, which came from {from}"));
                 }
@@ -258,23 +263,23 @@ impl Central {
             if config.me == config.coordinator { Role::Coordinator(LockState::default()) } else { Role::Requester };
         Self {
             config: Fixed::new(config),
-            tickets: Clock::default(),
+            last_ticket: Clock::default(),
             fence: Fence::default(),
             phase: Phase::Idle,
-            discarded: BTreeSet::new(),
+            discarded_tries: BTreeSet::new(),
             role,
         }
     }
 
     /// CE-1. The coordinator handles its own requests without a message.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
-        let ticket = Ticket { node: self.config.me, number: self.tickets.tick() };
+        let ticket = Ticket { node: self.config.me, number: self.last_ticket.tick() };
         out.note("CE-1", format_args!("requests entry with {ticket}"));
         self.send_request(ticket, patience, out);
     }
 
     fn send_request(&mut self, ticket: Ticket, patience: Patience, out: &mut Effects<'_, Self>) {
-        self.phase = Phase::Waiting(Waiting::Asked { ticket, patience });
+        self.phase = Phase::Waiting(Waiting::Requested { ticket, patience });
         self.send_to_coordinator(
             Message::Request { ticket, patience: self.config.when_busy.message_patience(patience) },
             out,
@@ -284,11 +289,11 @@ impl Central {
     /// CE-2. Ignores tickets of nodes outside the group and tickets that were returned before they
     /// arrived.
     fn on_request(&mut self, ticket: Ticket, patience: Patience, out: &mut Effects<'_, Self>) {
-        let member = self.config.group.contains(ticket.node);
+        let is_member = self.config.group.contains(ticket.node);
         let Role::Coordinator(lock) = &mut self.role else {
             return out.note("CE-2", format_args!("ignores {ticket}: not the coordinator"));
         };
-        if !member || lock.void.remove(&ticket) {
+        if !is_member || lock.returned_early.remove(&ticket) {
             return out.note("CE-2", format_args!("ignores {ticket}: it is void"));
         }
         match (lock.holder, patience) {
@@ -311,13 +316,13 @@ impl Central {
     }
 
     /// CE-3. Ignores a grant that crossed a cancellation, and returns the grant of a discarded try.
-    fn enter(&mut self, ticket: Ticket, fence: Fence, out: &mut Effects<'_, Self>) {
+    fn on_grant(&mut self, ticket: Ticket, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
         if self.patience_with(ticket).is_some() {
             self.phase = Phase::Inside(ticket);
             out.note("CE-3", format_args!("enters with {ticket}"));
             out.emit(Event::entered(fence));
-        } else if self.discarded.remove(&ticket) {
+        } else if self.discarded_tries.remove(&ticket) {
             out.note("CE-6", format_args!("returns {ticket} unused"));
             self.send_to_coordinator(Message::Release { ticket, fence: self.fence }, out);
         } else {
@@ -326,7 +331,7 @@ impl Central {
     }
 
     /// CE-4.
-    fn leave(&mut self, out: &mut Effects<'_, Self>) {
+    fn release(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Inside(ticket) = self.phase.end() else { return };
         out.emit(Event::Left);
         out.note("CE-4", format_args!("returns {ticket}"));
@@ -334,7 +339,7 @@ impl Central {
     }
 
     /// CE-5. A ticket that is neither granted nor queued has not arrived yet.
-    fn take_back(&mut self, ticket: Ticket, fence: Fence, out: &mut Effects<'_, Self>) {
+    fn on_release(&mut self, ticket: Ticket, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
         let Role::Coordinator(lock) = &mut self.role else {
             return out.note("CE-5", format_args!("ignores {ticket}: not the coordinator"));
@@ -352,7 +357,7 @@ impl Central {
             lock.queue.remove(index);
             out.note("CE-5", format_args!("removes {ticket} from the queue"));
         } else if self.config.group.contains(ticket.node) {
-            lock.void.insert(ticket);
+            lock.returned_early.insert(ticket);
             out.note("CE-5", format_args!("voids {ticket} before it arrives"));
         }
     }
@@ -362,13 +367,13 @@ impl Central {
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(waiting) = self.phase.end() else { return };
         out.emit(Event::Cancelled);
-        let (Waiting::Asked { ticket, .. } | Waiting::Backoff { ticket }) = waiting;
+        let (Waiting::Requested { ticket, .. } | Waiting::Backoff { ticket }) = waiting;
         out.note("CE-6", format_args!("cancels {ticket}"));
         match waiting {
-            Waiting::Asked { patience, .. } => match self.config.when_busy.message_patience(patience) {
+            Waiting::Requested { patience, .. } => match self.config.when_busy.message_patience(patience) {
                 Patience::Wait => self.send_to_coordinator(Message::Release { ticket, fence: self.fence }, out),
                 Patience::Try => {
-                    self.discarded.insert(ticket);
+                    self.discarded_tries.insert(ticket);
                 }
             },
             Waiting::Backoff { .. } => out.cancel_timer(Timer::AskAgain),
@@ -381,30 +386,30 @@ impl Central {
         self.send_to_requester(ticket.node, Message::Denied { ticket }, out);
     }
 
-    /// CE-7. The coordinator keeps no state of a denied try.
-    fn accept_denial(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
+    /// CE-7 to CE-9. The coordinator keeps no state of a denied try.
+    fn on_denial(&mut self, ticket: Ticket, out: &mut Effects<'_, Self>) {
         match (self.patience_with(ticket), self.config.when_busy) {
             (Some(Patience::Try), _) => {
                 self.phase.end();
                 out.emit(Event::Denied);
             }
-            (Some(Patience::Wait), WhenBusy::Deny { wait }) => self.back_off(ticket, wait, out),
+            (Some(Patience::Wait), WhenBusy::Deny { delay }) => self.back_off(ticket, delay, out),
             (Some(Patience::Wait), WhenBusy::Block | WhenBusy::DenyAndQueue) => {
                 out.note("CE-9", format_args!("is denied for now, and waits with {ticket}"));
             }
             // The answer to a discarded try, or a denial that a grant has overtaken.
             (None, _) => {
-                self.discarded.remove(&ticket);
+                self.discarded_tries.remove(&ticket);
             }
         }
     }
 
     /// CE-8. The node can reuse the ticket: the coordinator has no state of it, and no message
     /// about it is in transit.
-    fn back_off(&mut self, ticket: Ticket, wait: Span, out: &mut Effects<'_, Self>) {
+    fn back_off(&mut self, ticket: Ticket, delay: Span, out: &mut Effects<'_, Self>) {
         self.phase = Phase::Waiting(Waiting::Backoff { ticket });
         out.note("CE-8", format_args!("will retry with {ticket}"));
-        out.set_timer(Timer::AskAgain, wait);
+        out.set_timer(Timer::AskAgain, delay);
     }
 
     /// CE-8.
@@ -428,7 +433,7 @@ impl Central {
     /// Returns the patience of our request if we wait with this ticket.
     fn patience_with(&self, ticket: Ticket) -> Option<Patience> {
         match &self.phase {
-            Phase::Waiting(Waiting::Asked { ticket: ours, patience }) if *ours == ticket => Some(*patience),
+            Phase::Waiting(Waiting::Requested { ticket: ours, patience }) if *ours == ticket => Some(*patience),
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => None,
         }
     }
@@ -438,7 +443,7 @@ impl Central {
         match (self.config.me == self.config.coordinator, message) {
             (false, message) => out.send(self.config.coordinator, message),
             (true, Message::Request { ticket, patience }) => self.on_request(ticket, patience, out),
-            (true, Message::Release { ticket, fence }) => self.take_back(ticket, fence, out),
+            (true, Message::Release { ticket, fence }) => self.on_release(ticket, fence, out),
             (true, Message::Grant { .. } | Message::Denied { .. }) => {}
         }
     }
@@ -448,8 +453,8 @@ impl Central {
     fn send_to_requester(&mut self, requester: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match (self.config.me == requester, message) {
             (false, message) => out.send(requester, message),
-            (true, Message::Grant { ticket, fence }) => self.enter(ticket, fence, out),
-            (true, Message::Denied { ticket }) => self.accept_denial(ticket, out),
+            (true, Message::Grant { ticket, fence }) => self.on_grant(ticket, fence, out),
+            (true, Message::Denied { ticket }) => self.on_denial(ticket, out),
             (true, Message::Request { .. } | Message::Release { .. }) => {}
         }
     }
@@ -457,19 +462,22 @@ impl Central {
     fn assert_invariants(&self) {
         let Role::Coordinator(lock) = &self.role else { return };
         debug_assert!(lock.holder.is_some() || lock.queue.is_empty(), "no ticket is queued while the lock is free");
-        debug_assert!(lock.queue.iter().all(|queued| !lock.void.contains(queued)), "no void ticket is queued");
+        debug_assert!(
+            lock.queue.iter().all(|queued| !lock.returned_early.contains(queued)),
+            "no returned ticket is queued"
+        );
     }
 }
 
 impl OneOfMany for Central {
-    floor_from_fields!(tickets, fence);
+    floor_from_fields!(last_ticket, fence);
 
     fn is_idle(&self) -> bool {
         let lock_is_free = match &self.role {
             Role::Requester => true,
-            Role::Coordinator(lock) => lock.holder.is_none() && lock.void.is_empty(),
+            Role::Coordinator(lock) => lock.holder.is_none() && lock.returned_early.is_empty(),
         };
-        lock_is_free && self.discarded.is_empty() && self.phase.is_idle()
+        lock_is_free && self.discarded_tries.is_empty() && self.phase.is_idle()
     }
 }
 
@@ -477,7 +485,7 @@ impl ViewTransition for Central {
     fn client_state(&self) -> ClientState {
         match &self.phase {
             Phase::Idle => ClientState::Idle,
-            Phase::Waiting(Waiting::Asked { patience, .. }) => ClientState::waiting(*patience, Access::Exclusive),
+            Phase::Waiting(Waiting::Requested { patience, .. }) => ClientState::waiting(*patience, Access::Exclusive),
             Phase::Waiting(Waiting::Backoff { .. }) => ClientState::waiting(Patience::Wait, Access::Exclusive),
             Phase::Inside(_) => ClientState::Inside(Access::Exclusive),
         }
@@ -495,17 +503,17 @@ impl ViewTransition for Central {
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::when_busy(me, start.group().clone(), self.config.when_busy);
         let holder = start.holder().map(|node| Ticket { node, number: start.inside_clock() });
-        let queues = |waiter: &Waiter| self.config.when_busy.message_patience(waiter.patience) == Patience::Wait;
+        let is_queued = |waiter: &Waiter| self.config.when_busy.message_patience(waiter.patience) == Patience::Wait;
         let ticket = |waiter: &Waiter| Ticket { node: waiter.node, number: waiter.clock };
-        let queue: VecDeque<_> = start.waiting().iter().filter(|waiter| queues(waiter)).map(ticket).collect();
+        let queue: VecDeque<_> = start.waiting().iter().filter(|waiter| is_queued(waiter)).map(ticket).collect();
         if let Some(ticket) = holder.filter(|ticket| ticket.node == me) {
             self.phase = Phase::Inside(ticket);
         } else if let Some(ticket) = queue.iter().find(|ticket| ticket.node == me) {
-            self.tickets = ticket.number;
-            self.phase = Phase::Waiting(Waiting::Asked { ticket: *ticket, patience: Patience::Wait });
+            self.last_ticket = ticket.number;
+            self.phase = Phase::Waiting(Waiting::Requested { ticket: *ticket, patience: Patience::Wait });
         }
         if let Role::Coordinator(lock) = &mut self.role {
-            *lock = LockState { holder, queue, void: BTreeSet::new() };
+            *lock = LockState { holder, queue, returned_early: BTreeSet::new() };
         }
     }
 

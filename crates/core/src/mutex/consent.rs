@@ -59,6 +59,7 @@ pub(crate) enum Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reply {
+    /// The stamp of the request that this answers.
     pub to: Stamp,
     pub clock: Clock,
     pub fence: Fence,
@@ -74,6 +75,7 @@ impl Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Denial {
+    /// The stamp of the try that this answers.
     pub to: Stamp,
     pub clock: Clock,
 }
@@ -132,14 +134,14 @@ impl<M> Consent<M> {
         stamp
     }
 
-    /// Decides about a request that arrives. [`end`](Self::end) returns the replies to deferred
-    /// requests.
-    pub(crate) fn on_request(&mut self, asked: Claim, patience: Patience) -> Decision {
-        self.clock.witness(asked.stamp.clock);
-        match (self.ahead_of(asked), patience) {
+    /// Decides about a request that arrives, and records a deferred one. [`end`](Self::end) returns
+    /// the replies to deferred requests.
+    pub(crate) fn on_request(&mut self, request: Claim, patience: Patience) -> Decision {
+        self.clock.witness(request.stamp.clock);
+        match (self.own_request_before(request), patience) {
             (None, Patience::Wait | Patience::Try) => Decision::Pass,
             (Some(ours), Patience::Wait) => {
-                self.deferred.insert(asked.stamp);
+                self.deferred.insert(request.stamp);
                 Decision::Defer { ours }
             }
             (Some(_), Patience::Try) => Decision::Deny,
@@ -148,13 +150,13 @@ impl<M> Consent<M> {
 
     /// Returns our own request if it goes before this one: the two conflict, and ours is in the
     /// critical section or older.
-    pub(crate) fn ahead_of(&self, asked: Claim) -> Option<Stamp> {
+    pub(crate) fn own_request_before(&self, other: Claim) -> Option<Stamp> {
         let ours = match &self.phase {
             Phase::Inside(claim) => Some(*claim),
-            Phase::Waiting(ours) if ours.claim.stamp < asked.stamp => Some(ours.claim),
+            Phase::Waiting(ours) if ours.claim.stamp < other.stamp => Some(ours.claim),
             Phase::Waiting(_) | Phase::Idle => None,
         };
-        ours.filter(|ours| ours.access.conflicts(asked.access)).map(|ours| ours.stamp)
+        ours.filter(|ours| ours.access.conflicts(other.access)).map(|ours| ours.stamp)
     }
 
     #[cfg(any(test, feature = "fixtures"))]
@@ -197,11 +199,12 @@ impl<M> Consent<M> {
         ours.map(|(_, _, missing)| missing)
     }
 
-    /// Enters if we wait and no consent is missing. The fence is larger than every fence known to
-    /// the nodes that consented.
-    pub(crate) fn enter_if(&mut self, complete: impl FnOnce(&M) -> bool) -> Option<(Stamp, Fence)> {
+    /// Enters if we wait and no consent is missing, as `is_complete` finds. Returns the stamp of
+    /// our request and the fence of the entry, or `None` if the node does not enter. The fence is
+    /// larger than every fence known to the nodes that consented.
+    pub(crate) fn enter_if(&mut self, is_complete: impl FnOnce(&M) -> bool) -> Option<(Stamp, Fence)> {
         let Phase::Waiting(Waiting { claim, missing, .. }) = &self.phase else { return None };
-        if !complete(missing) {
+        if !is_complete(missing) {
             return None;
         }
         let claim = *claim;
@@ -233,16 +236,16 @@ impl<M> Consent<M> {
         self.fence.raise(floor.fence);
     }
 
-    /// Asserts the invariants that hold between steps. `complete` returns whether no consent is
+    /// Asserts the invariants that hold between steps. `is_complete` returns whether no consent is
     /// missing.
-    pub(crate) fn assert_invariants(&self, complete: impl FnOnce(&M) -> bool) {
+    pub(crate) fn assert_invariants(&self, is_complete: impl FnOnce(&M) -> bool) {
         let ours = match &self.phase {
             Phase::Idle => {
                 debug_assert!(self.deferred.is_empty(), "an idle node defers no request");
                 return;
             }
             Phase::Waiting(Waiting { claim, missing, .. }) => {
-                debug_assert!(!complete(missing), "a node with all consents is in the critical section");
+                debug_assert!(!is_complete(missing), "a node with all consents is in the critical section");
                 claim.stamp
             }
             Phase::Inside(claim) => claim.stamp,
@@ -251,8 +254,8 @@ impl<M> Consent<M> {
     }
 }
 
-/// Implements [`OneOfMany`](crate::wrap::OneOfMany) for an algorithm whose whole state is its
-/// `consent`.
+/// Implements [`OneOfMany`](crate::wrap::OneOfMany), so that the wrapper `Many` can run the
+/// algorithm once per resource, for an algorithm whose whole state is its `consent`.
 macro_rules! one_of_many {
     ($algorithm:ty) => {
         impl $crate::wrap::OneOfMany for $algorithm {
@@ -274,8 +277,8 @@ macro_rules! one_of_many {
 }
 pub(super) use one_of_many;
 
-/// Also implements the transition to the next view: waiting nodes repeat their requests to the
-/// members of the new view, in the old order.
+/// Implements `OneOfMany` and also the transition to the next view: waiting nodes repeat their
+/// requests to the members of the new view, in the old order.
 macro_rules! one_of_many_in_views {
     ($algorithm:ty) => {
         $crate::mutex::consent::one_of_many!($algorithm);

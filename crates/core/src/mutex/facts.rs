@@ -18,7 +18,7 @@ pub struct Facts {
     pub fairness: Fairness,
     /// Whether every request is granted eventually.
     pub service: Service,
-    /// Whether its grants carry fences.
+    /// Whether entries carry fences, which grow from entry to entry.
     pub fences: bool,
     /// Whether readers may be in the critical section together.
     pub shares: bool,
@@ -71,8 +71,9 @@ impl Facts {
     }
 }
 
-/// The expected cost of entries. Texts are formulas as the literature gives them; functions compute
-/// the figure for a concrete run.
+/// The expected cost of entries. Texts are formulas as the literature gives them, where n is the
+/// number of nodes and T the time that one message takes; functions compute the figure for a
+/// concrete run.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Formula for the messages per entry.
@@ -82,12 +83,12 @@ pub struct Cost {
     /// Formula for the synchronization delay: the time from a release to the next entry if exactly
     /// one node waits.
     pub sync: &'static str,
-    /// Computes the messages of this number of entries. If one node manages the lock, only entries
-    /// of the other nodes count.
+    /// Computes the number of messages for this number of entries. If a coordinator manages the
+    /// lock, its own entries do not count among them.
     pub total: fn(&Case<'_>, u64) -> Range,
-    /// Computes the client delay in message times.
+    /// Computes the client delay in units of T.
     pub client_delay: fn(&Case<'_>) -> Range,
-    /// Computes the synchronization delay in message times.
+    /// Computes the synchronization delay in units of T.
     pub sync_delay: fn(&Case<'_>) -> Range,
 }
 
@@ -109,18 +110,19 @@ impl Case<'_> {
         self.nodes().saturating_sub(1)
     }
 
-    /// Returns the cost of `entries` entries, where `each` gives the cost of one entry of a node.
-    /// If all nodes request, each of the first `nodes` entries belongs to a different node; the
-    /// owners of the later ones depend on the run.
-    pub fn sum(&self, entries: u64, each: impl Fn(NodeId) -> Range) -> Range {
+    /// Returns the cost of `entries` entries, where `cost_of` gives the cost of one entry of a
+    /// node. If all nodes request, each of the first `nodes` entries belongs to a different node;
+    /// the owners of the later ones depend on the run.
+    pub fn sum(&self, entries: u64, cost_of: impl Fn(NodeId) -> Range) -> Range {
         let nothing = Range::exactly(0);
-        let any_node = || self.group.iter().map(&each).reduce(Range::or).unwrap_or(nothing);
+        let any_node = || self.group.iter().map(&cost_of).reduce(Range::or).unwrap_or(nothing);
         match self.load {
-            Load::Alone(node) => each(node).times(entries),
+            Load::Alone(node) => cost_of(node).times(entries),
             Load::Everyone => {
-                let once = entries.min(self.nodes());
-                let first = self.group.iter().take(once as usize).map(&each).fold(nothing, Range::plus);
-                first.plus(any_node().times(entries - once))
+                let first_entries = entries.min(self.nodes());
+                let first_cost =
+                    self.group.iter().take(first_entries as usize).map(&cost_of).fold(nothing, Range::plus);
+                first_cost.plus(any_node().times(entries - first_entries))
             }
             Load::Some => any_node().times(entries),
         }
@@ -170,23 +172,23 @@ impl Range {
     /// Returns the range of the sum of two values.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        let most = self.most.zip(other.most).map(|(one, other)| one.saturating_add(other));
+        let most = self.most.zip(other.most).map(|(ours, theirs)| ours.saturating_add(theirs));
         Self { least: self.least.saturating_add(other.least), most }
     }
 
     /// Returns the smallest range that contains both ranges.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        let most = self.most.zip(other.most).map(|(one, other)| one.max(other));
+        let most = self.most.zip(other.most).map(|(ours, theirs)| ours.max(theirs));
         Self { least: self.least.min(other.least), most }
     }
 
     /// Returns the range of the value multiplied by `count`.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
-        let times = |value: u64| value.saturating_mul(count);
-        let most = if count == 0 { Some(0) } else { self.most.map(times) };
-        Self { least: times(self.least), most }
+        let multiply = |value: u64| value.saturating_mul(count);
+        let most = if count == 0 { Some(0) } else { self.most.map(multiply) };
+        Self { least: multiply(self.least), most }
     }
 }
 
@@ -203,7 +205,8 @@ impl fmt::Display for Range {
 /// The order in which requests are granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceOrder {
-    /// The order of arrival at a node, which is not happened-before order.
+    /// The order in which requests arrive at the node that grants them, which may differ from
+    /// happened-before order.
     Arrival,
     HappenedBefore,
     None,
@@ -226,7 +229,8 @@ pub enum Fairness {
 pub enum Service {
     /// Every request is granted, in any schedule.
     Certain,
-    /// Every request is granted with probability 1; an unlucky node can wait forever.
+    /// Every request is granted with probability 1, but a schedule exists in which one waits
+    /// forever.
     Likely,
     /// Requests can deadlock.
     Doubtful,
@@ -250,15 +254,15 @@ mod tests {
     use crate::group::Group;
     use crate::node::NodeId;
 
-    /// Node 1 pays one message an entry, node 2 two, node 3 three or more.
+    /// An entry of node 1 costs one message, of node 2 two, of node 3 three or more.
     #[test]
     fn a_sum_counts_the_entries_of_each_node_as_far_as_the_load_determines_them() {
         let group = Group::of_size(3);
-        let each = |node: NodeId| match u64::from(node.number()) {
+        let cost_of = |node: NodeId| match u64::from(node.number()) {
             3 => Range::at_least(3),
             messages => Range::exactly(messages),
         };
-        let sum = |load, entries| Case { group: &group, load }.sum(entries, each);
+        let sum = |load, entries| Case { group: &group, load }.sum(entries, cost_of);
         assert_eq!(sum(Load::Alone(NodeId::from_index(1)), 5), Range::exactly(10));
         assert_eq!(sum(Load::Everyone, 2), Range::exactly(3));
         assert_eq!(sum(Load::Everyone, 4), Range::at_least(7));

@@ -90,11 +90,12 @@ struct Config {
     group: Group,
 }
 
-/// Our waiting request, and the nodes from which no later stamp has arrived since.
+/// Our waiting request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Waiting {
     stamp: Stamp,
     patience: Patience,
+    /// The nodes from which no later stamp has arrived yet.
     missing: BTreeSet<NodeId>,
 }
 
@@ -106,6 +107,7 @@ pub enum Message {
     Request { stamp: Stamp },
     /// The acknowledgement of a request.
     Reply {
+        /// The stamp of the request that this answers.
         to: Stamp,
         /// The replier's clock, later than the request.
         clock: Clock,
@@ -149,9 +151,9 @@ impl Protocol for Lamport {
             },
             Input::Message { from, message } => match message {
                 Message::Request { stamp } if stamp.node == from => self.answer(stamp, out),
-                Message::Reply { clock, fence, .. } => self.collect(from, clock, fence, out),
+                Message::Reply { clock, fence, .. } => self.on_clock_and_fence(from, clock, fence, out),
                 Message::Release { stamp, clock, fence } if stamp.node == from => {
-                    self.remove(stamp, clock, fence, out);
+                    self.on_release(stamp, clock, fence, out);
                 }
                 Message::Request { stamp } => {
                     out.note("LA-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
@@ -196,37 +198,38 @@ impl Lamport {
         self.queue.insert(stamp);
         self.phase = Phase::Waiting(Waiting { stamp, patience, missing });
         self.send_to_all(Message::Request { stamp }, out);
-        self.decide(out);
+        self.enter_or_deny_if_final(out);
     }
 
     /// LA-2. The reply is later than the request that it answers, whatever the node numbers are.
-    fn answer(&mut self, asked: Stamp, out: &mut Effects<'_, Self>) {
-        self.clock.witness(asked.clock);
-        self.queue.insert(asked);
-        out.note("LA-2", format_args!("queues {asked}"));
-        out.send(asked.node, Message::Reply { to: asked, clock: self.clock.tick(), fence: self.fence });
-        self.note_later_stamp(asked, out);
+    fn answer(&mut self, request: Stamp, out: &mut Effects<'_, Self>) {
+        self.clock.witness(request.clock);
+        self.queue.insert(request);
+        out.note("LA-2", format_args!("queues {request}"));
+        out.send(request.node, Message::Reply { to: request, clock: self.clock.tick(), fence: self.fence });
+        self.on_stamp(request, out);
     }
 
-    fn collect(&mut self, from: NodeId, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
+    /// Handles the clock and fence that a reply or release carries.
+    fn on_clock_and_fence(&mut self, from: NodeId, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
         self.clock.witness(clock);
         self.fence.raise(fence);
-        self.note_later_stamp(Stamp { clock, node: from }, out);
+        self.on_stamp(Stamp { clock, node: from }, out);
     }
 
     /// LA-3. Links are FIFO: a node that sent a later stamp has no older request in transit to us.
     /// So even the late reply to a cancelled request counts for the current one, if it is later.
-    fn note_later_stamp(&mut self, sent: Stamp, out: &mut Effects<'_, Self>) {
+    fn on_stamp(&mut self, sent: Stamp, out: &mut Effects<'_, Self>) {
         if let Phase::Waiting(ours) = &mut self.phase
             && ours.stamp < sent
         {
             ours.missing.remove(&sent.node);
         }
-        self.decide(out);
+        self.enter_or_deny_if_final(out);
     }
 
     /// LA-3, LA-7. Once no older request can arrive, our position in the queue is final.
-    fn decide(&mut self, out: &mut Effects<'_, Self>) {
+    fn enter_or_deny_if_final(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { stamp, patience, missing }) = &self.phase else { return };
         if !missing.is_empty() {
             return;
@@ -256,10 +259,10 @@ impl Lamport {
     }
 
     /// LA-5. Like any other message, a release may carry the later stamp that we wait for.
-    fn remove(&mut self, ended: Stamp, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
+    fn on_release(&mut self, ended: Stamp, clock: Clock, fence: Fence, out: &mut Effects<'_, Self>) {
         self.queue.remove(&ended);
         out.note("LA-5", format_args!("removes {ended}"));
-        self.collect(ended.node, clock, fence, out);
+        self.on_clock_and_fence(ended.node, clock, fence, out);
     }
 
     fn send_to_all(&self, message: Message, out: &mut Effects<'_, Self>) {

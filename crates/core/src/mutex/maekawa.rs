@@ -71,7 +71,7 @@ pub use facts::{FACTS, facts};
 
 use super::prelude::*;
 use super::quorum::Quorums;
-use voter::{Arrival, End, Voter};
+use voter::{ReleaseOutcome, RequestOutcome, Voter};
 
 /// Whether voters prevent deadlocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +106,7 @@ struct Config {
 struct Waiting {
     stamp: Stamp,
     patience: Patience,
+    /// The voters whose vote we do not have.
     missing: BTreeSet<NodeId>,
     /// The voters among them that sent us a failure, or to which we relinquished their vote.
     failed: BTreeSet<NodeId>,
@@ -119,12 +120,15 @@ struct Waiting {
 pub enum Message {
     /// To a voter: a request for its vote.
     Request { stamp: Stamp, patience: Patience },
-    /// From a voter: its vote.
+    /// From a voter: its vote for this request.
     Vote { to: Stamp, clock: Clock, fence: Fence },
-    /// From a voter: another request goes first.
+    /// From a voter: another request goes before this one.
     Failed { to: Stamp },
-    /// From a voter: asks for its vote back.
-    Inquire { of: Stamp },
+    /// From a voter: asks this request for its vote back.
+    Inquire {
+        #[cfg_attr(feature = "serde", serde(rename = "of"))]
+        stamp: Stamp,
+    },
     /// To a voter: returns its vote; the request continues to wait for it.
     Relinquish { stamp: Stamp },
     /// To a voter: the entry has ended or the request is cancelled.
@@ -146,7 +150,7 @@ impl Describe for Message {
     fn on_behalf_of(&self) -> Option<NodeId> {
         match self {
             Self::Request { stamp, .. } | Self::Relinquish { stamp } | Self::Release { stamp, .. } => Some(stamp.node),
-            Self::Vote { to, .. } | Self::Failed { to } | Self::Inquire { of: to } => Some(to.node),
+            Self::Vote { to, .. } | Self::Failed { to } | Self::Inquire { stamp: to } => Some(to.node),
         }
     }
 }
@@ -201,9 +205,11 @@ impl Maekawa {
     /// third node.
     fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
-            Message::Request { stamp, patience } if self.is_of(stamp, from) => self.on_request(stamp, patience, out),
-            Message::Relinquish { stamp } if self.is_of(stamp, from) => self.on_relinquish(stamp, out),
-            Message::Release { stamp, fence } if self.is_of(stamp, from) => self.on_release(stamp, fence, out),
+            Message::Request { stamp, patience } if self.is_request_of(stamp, from) => {
+                self.on_request(stamp, patience, out);
+            }
+            Message::Relinquish { stamp } if self.is_request_of(stamp, from) => self.on_relinquish(stamp, out),
+            Message::Release { stamp, fence } if self.is_request_of(stamp, from) => self.on_release(stamp, fence, out),
             Message::Request { stamp, .. } => {
                 out.note("MK-2", format_args!("ignores {stamp}, which came from {from}"));
             }
@@ -215,11 +221,12 @@ impl Maekawa {
             }
             Message::Vote { to, clock, fence } => self.on_vote(from, to, clock, fence, out),
             Message::Failed { to } => self.on_failure(from, to, out),
-            Message::Inquire { of } => self.on_inquiry(from, of, out),
+            Message::Inquire { stamp } => self.on_inquiry(from, stamp, out),
         }
     }
 
-    fn is_of(&self, stamp: Stamp, from: NodeId) -> bool {
+    /// Returns whether this is the stamp of a request of this member.
+    fn is_request_of(&self, stamp: Stamp, from: NodeId) -> bool {
         stamp.node == from && self.config.group.contains(from)
     }
 
@@ -238,22 +245,24 @@ impl Maekawa {
     }
 
     /// MK-2. A request that has to wait is answered by MK-6, MK-7 or MK-11.
-    fn on_request(&mut self, asked: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
-        self.clock.witness(asked.clock);
-        match self.voter.on_request(asked, patience, self.config.form) {
-            Arrival::Void => out.note("MK-2", format_args!("ignores {asked}: it is void")),
-            Arrival::Voted => self.vote("MK-2", asked, out),
-            Arrival::Waits { holder } => out.note("MK-2", format_args!("queues {asked}: {holder} has the vote")),
-            Arrival::Denied { holder } => {
-                out.note("MK-11", format_args!("denies {asked}: {holder} has the vote"));
-                self.send(asked.node, Message::Failed { to: asked }, out);
+    fn on_request(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
+        self.clock.witness(request.clock);
+        match self.voter.on_request(request, patience, self.config.form) {
+            RequestOutcome::Void => out.note("MK-2", format_args!("ignores {request}: it is void")),
+            RequestOutcome::Voted => self.vote("MK-2", request, out),
+            RequestOutcome::Waits { holder } => {
+                out.note("MK-2", format_args!("queues {request}: {holder} has the vote"));
             }
-            Arrival::Fails { older } => self.send_failure(asked, older, out),
-            Arrival::Oldest { displaced, inquire } => {
+            RequestOutcome::Denied { holder } => {
+                out.note("MK-11", format_args!("denies {request}: {holder} has the vote"));
+                self.send(request.node, Message::Failed { to: request }, out);
+            }
+            RequestOutcome::Fails { older } => self.send_failure(request, older, out),
+            RequestOutcome::Oldest { displaced, inquire } => {
                 if let Some(displaced) = displaced {
-                    self.send_failure(displaced, asked, out);
+                    self.send_failure(displaced, request, out);
                 }
-                self.inquire(asked, inquire, out);
+                self.inquire(request, inquire, out);
             }
         }
     }
@@ -270,14 +279,15 @@ impl Maekawa {
         self.send(younger.node, Message::Failed { to: younger }, out);
     }
 
-    /// MK-7. One inquiry per vote is enough, even if more requests arrive.
-    fn inquire(&mut self, first: Stamp, holder: Option<Stamp>, out: &mut Effects<'_, Self>) {
+    /// MK-7. One inquiry per vote is enough, even if more requests arrive: `holder` is `None` if
+    /// the voter has inquired already.
+    fn inquire(&mut self, oldest: Stamp, holder: Option<Stamp>, out: &mut Effects<'_, Self>) {
         match holder {
             Some(holder) => {
-                out.note("MK-7", format_args!("wants its vote back from {holder} for {first}"));
-                self.send(holder.node, Message::Inquire { of: holder }, out);
+                out.note("MK-7", format_args!("wants its vote back from {holder} for {oldest}"));
+                self.send(holder.node, Message::Inquire { stamp: holder }, out);
             }
-            None => out.note("MK-7", format_args!("queues {first} first: it has already inquired about the vote")),
+            None => out.note("MK-7", format_args!("queues {oldest} first: it has already inquired about the vote")),
         }
     }
 
@@ -289,7 +299,7 @@ impl Maekawa {
             Phase::Waiting(ours) if ours.stamp == to => {
                 ours.missing.remove(&from);
                 ours.failed.remove(&from);
-                self.enter_if_elected(out);
+                self.enter_if_permitted(out);
                 self.relinquish_if_failed(out);
             }
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {
@@ -299,7 +309,7 @@ impl Maekawa {
     }
 
     /// MK-3. The fence is larger than every fence that our voters know.
-    fn enter_if_elected(&mut self, out: &mut Effects<'_, Self>) {
+    fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { stamp, missing, .. }) = &self.phase else { return };
         if !missing.is_empty() {
             return;
@@ -326,12 +336,14 @@ impl Maekawa {
     /// MK-5.
     fn on_release(&mut self, stamp: Stamp, fence: Fence, out: &mut Effects<'_, Self>) {
         self.fence.raise(fence);
-        match self.voter.end(stamp) {
-            End::Passed { next: Some(next) } => self.vote("MK-5", next, out),
-            End::Passed { next: None } => out.note("MK-5", format_args!("has its vote back; the queue is empty")),
-            End::Withdrawn => out.note("MK-5", format_args!("removes {stamp} from the queue")),
-            End::Early => out.note("MK-5", format_args!("voids {stamp} before it arrives")),
-            End::Over => out.note("MK-5", format_args!("forgets {stamp}, which had ended already")),
+        match self.voter.on_release(stamp) {
+            ReleaseOutcome::Passed { next: Some(next) } => self.vote("MK-5", next, out),
+            ReleaseOutcome::Passed { next: None } => {
+                out.note("MK-5", format_args!("has its vote back; the queue is empty"));
+            }
+            ReleaseOutcome::Withdrawn => out.note("MK-5", format_args!("removes {stamp} from the queue")),
+            ReleaseOutcome::Early => out.note("MK-5", format_args!("voids {stamp} before it arrives")),
+            ReleaseOutcome::Over => out.note("MK-5", format_args!("forgets {stamp}, which had ended already")),
         }
     }
 
@@ -353,14 +365,14 @@ impl Maekawa {
 
     /// MK-8. A node in the critical section, or after its release, need not answer: its release
     /// does.
-    fn on_inquiry(&mut self, from: NodeId, of: Stamp, out: &mut Effects<'_, Self>) {
+    fn on_inquiry(&mut self, from: NodeId, stamp: Stamp, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
-            Phase::Waiting(ours) if ours.stamp == of && self.config.quorum.contains(from) => {
+            Phase::Waiting(ours) if ours.stamp == stamp && self.config.quorum.contains(from) => {
                 ours.inquiring.insert(from);
                 self.relinquish_if_failed(out);
             }
             Phase::Waiting(_) | Phase::Idle | Phase::Inside(_) => {
-                out.note("MK-8", format_args!("does not answer: {of} is in the critical section or has ended"));
+                out.note("MK-8", format_args!("does not answer: {stamp} is in the critical section or has ended"));
             }
         }
     }
@@ -372,12 +384,12 @@ impl Maekawa {
         if ours.failed.is_empty() {
             return;
         }
-        let (later, now) = ours.inquiring.iter().partition(|voter| ours.missing.contains(*voter));
-        ours.inquiring = later;
-        let (stamp, now): (_, BTreeSet<NodeId>) = (ours.stamp, now);
-        ours.missing.extend(&now);
-        ours.failed.extend(&now);
-        for voter in now {
+        let (without_vote, with_vote) = ours.inquiring.iter().partition(|voter| ours.missing.contains(*voter));
+        ours.inquiring = without_vote;
+        let (stamp, relinquished): (_, BTreeSet<NodeId>) = (ours.stamp, with_vote);
+        ours.missing.extend(&relinquished);
+        ours.failed.extend(&relinquished);
+        for voter in relinquished {
             out.note("MK-8", format_args!("returns to {voter} its vote for {stamp}"));
             self.send(voter, Message::Relinquish { stamp }, out);
         }

@@ -190,8 +190,8 @@ impl Access {
     }
 }
 
-/// Lower bounds for clock and fence. They outlive the state of an idle resource, so that stamps and
-/// fences never decrease when the resource is used again.
+/// Lower bounds for the clock and the fence of a resource. A node keeps them when it discards the
+/// state of an idle resource, so that stamps and fences never decrease when it is used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Floor {

@@ -172,8 +172,8 @@ impl<E: RoundElection> MutexByElection<E> {
                 self.phase = Phase::Waiting(Waiting { patience, last_ended: self.round });
                 self.become_candidate(now, "EX-1", out);
             }
-            // The current round counts as waited for, so that its winner cannot return and win the
-            // next one again.
+            // The current round counts as one that we have waited for, so that its winner, which
+            // may request again, cannot win the next one too.
             Some(_) => {
                 self.phase = Phase::Waiting(Waiting { patience, last_ended: self.round.saturating_sub(1) });
                 out.note("EX-1", format_args!("waits for the end of round {}", self.round));
@@ -193,9 +193,10 @@ impl<E: RoundElection> MutexByElection<E> {
     fn join_round(&mut self, now: Time, round: u64, out: &mut Effects<'_, Self>) {
         self.round = round;
         let Config { me, plan } = &*self.config;
-        let waited = self.phase.waiting().map_or(0, |request| round.saturating_sub(request.last_ended));
+        let waited_rounds = self.phase.waiting().map_or(0, |request| round.saturating_sub(request.last_ended));
+        // Only our own rank matters: the election's messages carry the ranks of the others.
         let mut attributes = vec![0; me.index()];
-        attributes.push(waited);
+        attributes.push(waited_rounds);
         let plan = Plan { ranking: Ranking::by_attribute(attributes, Prefer::Highest), ..plan.clone() };
         self.election = Some(E::from_plan(*me, Arc::new(plan)));
         self.pass_to_election(
@@ -235,7 +236,7 @@ impl<E: RoundElection> MutexByElection<E> {
         let Some(election) = &mut self.election else { return };
         for event in adapt::pass(election, now, input, |message| Message::Round { number, message }, out) {
             match event {
-                election::Event::Elected { leader, .. } if leader == me => self.win(out),
+                election::Event::Elected { leader, .. } if leader == me => self.on_win(out),
                 election::Event::Elected { .. } => self.deny_try(out),
                 election::Event::Began { .. }
                 | election::Event::Extended { .. }
@@ -246,7 +247,7 @@ impl<E: RoundElection> MutexByElection<E> {
     }
 
     /// EX-4. A round begins only after the winner of the previous one has released.
-    fn win(&mut self, out: &mut Effects<'_, Self>) {
+    fn on_win(&mut self, out: &mut Effects<'_, Self>) {
         match self.phase {
             Phase::Waiting(_) => {
                 out.note("EX-4", format_args!("has won round {}", self.round));
@@ -262,7 +263,7 @@ impl<E: RoundElection> MutexByElection<E> {
     }
 
     /// EX-5.
-    fn leave(&mut self, out: &mut Effects<'_, Self>) {
+    fn release(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
         out.emit(Event::Left);
         out.note("EX-5", format_args!("ends round {}", self.round));
@@ -318,7 +319,7 @@ impl<E: RoundElection> Protocol for MutexByElection<E> {
         match input {
             Input::Command(command) => match self.phase.interpret(command) {
                 Intent::Enter(patience, _) => self.request(now, patience, out),
-                Intent::Release => self.leave(out),
+                Intent::Release => self.release(out),
                 Intent::Cancel => self.cancel(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },

@@ -71,12 +71,12 @@ impl<W, I> Phase<W, I> {
         core::mem::replace(self, Self::Idle)
     }
 
-    /// Returns the client's state in an algorithm without shared access. `waiting` maps the data of
-    /// a waiting request.
-    pub(super) fn client_state_with(&self, waiting: impl FnOnce(&W) -> ClientState) -> ClientState {
+    /// Returns the client's state in an algorithm without shared access. `map_waiting` turns
+    /// the data of a waiting request into its state.
+    pub(super) fn client_state_with(&self, map_waiting: impl FnOnce(&W) -> ClientState) -> ClientState {
         match self {
             Self::Idle => ClientState::Idle,
-            Self::Waiting(request) => waiting(request),
+            Self::Waiting(request) => map_waiting(request),
             Self::Inside(_) => ClientState::Inside(Access::Exclusive),
         }
     }
@@ -94,7 +94,7 @@ impl Phase<Patience, ()> {
     }
 
     /// Returns the phase at the beginning of a view in which no node has sent a request yet.
-    pub fn of_view(me: NodeId, start: &ViewStart) -> Self {
+    pub fn at_view_start(me: NodeId, start: &ViewStart) -> Self {
         if start.access(me).is_some() { Self::Inside(()) } else { Self::Idle }
     }
 }

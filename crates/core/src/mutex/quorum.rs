@@ -38,7 +38,9 @@ impl Quorums {
     /// nodes.
     pub fn fit(self, nodes: usize) -> Result<(), &'static str> {
         match self {
-            Self::Plane if line(nodes).is_none() => Err("a projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points"),
+            Self::Plane if first_line(nodes).is_none() => {
+                Err("a projective plane has 3, 7, 13, 21, 31, 57, 73 or 91 points")
+            }
             Self::Plane | Self::Grid => Ok(()),
         }
     }
@@ -49,31 +51,33 @@ impl Quorums {
     pub fn of(self, me: NodeId, group: &Group) -> Group {
         let members = group.as_slice();
         let Ok(position) = members.binary_search(&me) else { return Group::from_iter([me]) };
-        let positions = match (self, line(members.len())) {
-            (Self::Plane, Some(line)) => shifted(line, position, members.len()),
-            (Self::Plane, None) | (Self::Grid, _) => cross(position, members.len()),
+        let positions = match (self, first_line(members.len())) {
+            (Self::Plane, Some(line)) => shift_line(line, position, members.len()),
+            (Self::Plane, None) | (Self::Grid, _) => row_and_column(position, members.len()),
         };
         positions.into_iter().filter_map(|position| members.get(position).copied()).collect()
     }
 }
 
-fn line(nodes: usize) -> Option<&'static [usize]> {
+/// Returns the first line of the plane with this number of points, if that plane is supported. A
+/// line of q+1 points belongs to a plane of (q+1)q+1 points.
+fn first_line(nodes: usize) -> Option<&'static [usize]> {
     LINES.into_iter().find(|line| line.len() * (line.len() - 1) + 1 == nodes)
 }
 
-fn shifted(line: &[usize], by: usize, nodes: usize) -> Vec<usize> {
-    line.iter().map(|position| (position + by) % nodes).collect()
+fn shift_line(line: &[usize], distance: usize, nodes: usize) -> Vec<usize> {
+    line.iter().map(|position| (position + distance) % nodes).collect()
 }
 
 /// Returns the positions in the same row or column.
-fn cross(position: usize, nodes: usize) -> Vec<usize> {
-    let width = width(nodes);
-    let meets = |other: &usize| other / width == position / width || other % width == position % width;
-    (0..nodes).filter(meets).collect()
+fn row_and_column(position: usize, nodes: usize) -> Vec<usize> {
+    let width = column_count(nodes);
+    let is_in_row_or_column = |other: &usize| other / width == position / width || other % width == position % width;
+    (0..nodes).filter(is_in_row_or_column).collect()
 }
 
-/// Returns the number of columns: the smallest number whose square is at least `nodes`.
-const fn width(nodes: usize) -> usize {
+/// Returns the number of columns of the grid: the smallest number whose square is at least `nodes`.
+const fn column_count(nodes: usize) -> usize {
     let root = nodes.isqrt();
     if root * root == nodes { root } else { root + 1 }
 }

@@ -50,6 +50,7 @@ enum Action {
     Command(usize, Command),
     /// One of the messages in transit arrives, if there is any.
     Deliver(usize),
+    /// One of the timers that are set fires, if there is any.
     Fire(usize),
 }
 
@@ -76,11 +77,11 @@ pub(super) fn timed_schedules(actions: usize, commands: &'static [Command]) -> i
 
 impl Schedule {
     /// Runs the schedule on a group. Returns the nodes at rest, or the first violation.
-    pub(super) fn run<P>(&self, make: impl Fn(NodeId, Group) -> P, facts: &Facts) -> Result<Vec<P>, Failure>
+    pub(super) fn run<P>(&self, new_node: impl Fn(NodeId, Group) -> P, facts: &Facts) -> Result<Vec<P>, Failure>
     where
         P: Protocol<Command = Command, Event = Event, Message: Describe>,
     {
-        let mut run = Run::new(self.nodes, make, *facts);
+        let mut run = Run::new(self.nodes, new_node, *facts);
         match run.execute(&self.actions) {
             Ok(()) => Ok(run.group.nodes),
             Err(violation) => Err(Failure { violation, script: run.script, trace: run.group.trace }),
@@ -91,7 +92,7 @@ impl Schedule {
 #[derive(Debug)]
 pub(super) struct Failure {
     violation: String,
-    /// The steps until then, as a script for `run_script`.
+    /// The steps up to the violation, as a script for `run_script`.
     script: String,
     trace: String,
 }
@@ -141,9 +142,9 @@ impl<P> Run<P>
 where
     P: Protocol<Command = Command, Event = Event, Message: Describe>,
 {
-    fn new(nodes: usize, make: impl Fn(NodeId, Group) -> P, facts: Facts) -> Self {
+    fn new(nodes: usize, new_node: impl Fn(NodeId, Group) -> P, facts: Facts) -> Self {
         let clients = vec![Client::Idle; nodes];
-        let group = ScriptGroup::new(nodes, make);
+        let group = ScriptGroup::new(nodes, new_node);
         Self { group, clients, facts, fences: Fences::default(), script: String::new() }
     }
 
@@ -186,6 +187,7 @@ where
         self.clients.iter().position(|client| matches(*client)).map(NodeId::from_index)
     }
 
+    /// Fires a timer, unless an assumption of the algorithm forbids that it fires now.
     fn fire(&mut self, index: usize) -> Result<(), String> {
         // A script names a node and fires its oldest timer, so a younger timer does not fire before
         // it here either.
@@ -208,19 +210,23 @@ where
         events.into_iter().try_for_each(|event| self.check_event(node, None, event))
     }
 
+    /// Gives a command. An invalid one must only be refused, and a cancel or release must take
+    /// effect in the same step.
     fn command(&mut self, node: NodeId, command: Command) -> Result<(), String> {
         self.script += &format!("{node} {command}\n");
         let in_flight = self.group.in_flight();
         let client = match self.clients[node.index()].after(command) {
             Ok(client) => client,
-            Err(why) => {
+            Err(expected) => {
                 let is_faulty = self.facts.profile.flaw.is_some();
                 return match self.group.command(node, command)[..] {
                     // A faulty variant may give another reason.
-                    [Event::Refused(given)] if self.group.in_flight() == in_flight && (given == why || is_faulty) => {
+                    [Event::Refused(given)]
+                        if self.group.in_flight() == in_flight && (given == expected || is_faulty) =>
+                    {
                         Ok(())
                     }
-                    _ => Err(format!("{node} should only refuse to {command}: {why}")),
+                    _ => Err(format!("{node} should only refuse to {command}: {expected}")),
                 };
             }
         };
@@ -255,6 +261,7 @@ where
         Ok(())
     }
 
+    /// Checks that an entry conflicts with no other entry and has a large enough fence.
     fn admit(&mut self, node: NodeId, access: Access, fence: Fence) -> Result<(), String> {
         let access = if self.facts.shares { access } else { Access::Exclusive };
         let conflicts =
@@ -277,16 +284,16 @@ pub(super) struct Fences {
 }
 
 impl Fences {
-    /// Checks that the fence of a new entry is larger than those of all earlier entries that
-    /// conflict with it.
+    /// Records the fence of a new entry, and checks that it is larger than those of all earlier
+    /// entries that conflict with it.
     pub(super) fn admit(&mut self, access: Access, fence: Fence) -> Result<(), String> {
         let (exclusive, shared) = (self.exclusive, self.shared);
-        let (kept, last) = match access {
+        let (largest_of_kind, last_conflicting) = match access {
             Access::Exclusive => (&mut self.exclusive, exclusive.max(shared)),
             Access::Shared => (&mut self.shared, exclusive),
         };
-        *kept = (*kept).max(Some(fence));
-        match last.filter(|last| fence <= *last) {
+        *largest_of_kind = (*largest_of_kind).max(Some(fence));
+        match last_conflicting.filter(|last| fence <= *last) {
             Some(last) => Err(format!("enters with {fence} after {last}")),
             None => Ok(()),
         }
@@ -297,8 +304,8 @@ impl Fences {
 /// first violation.
 fn assert_finds(flaw: Flaw, expected: Expect) {
     let run_schedule = |schedule: Schedule| {
-        let make = |me, group| RicartAgrawala1981::new(me, group, flaw);
-        schedule.run(make, &flaw.facts())
+        let new_node = |me, group| RicartAgrawala1981::new(me, group, flaw);
+        schedule.run(new_node, &flaw.facts())
     };
     let fails = |actions| {
         let config = Config { cases: 1_000, failure_persistence: None, ..Config::default() };
@@ -321,12 +328,12 @@ pub(super) fn test_error(failure: Failure) -> TestCaseError {
 
 /// Runs schedules on a group. At rest, every node must be idle without leftovers of earlier
 /// requests.
-fn assert_holds<P>(schedules: impl Strategy<Value = Schedule>, make: impl Fn(NodeId, Group) -> P, facts: &Facts)
+fn assert_holds<P>(schedules: impl Strategy<Value = Schedule>, new_node: impl Fn(NodeId, Group) -> P, facts: &Facts)
 where
     P: OneOfMany<Command = Command, Event = Event, Message: Describe> + fmt::Debug,
 {
     proptest!(|(schedule in schedules)| {
-        let nodes = schedule.run(&make, facts).map_err(test_error)?;
+        let nodes = schedule.run(&new_node, facts).map_err(test_error)?;
         prop_assert!(nodes.iter().all(P::is_idle), "a node is not idle: {nodes:#?}");
     });
 }
@@ -335,13 +342,13 @@ where
 /// assertions.
 pub(super) fn assert_no_panic<P: Protocol>(
     nodes: usize,
-    make: impl Fn(NodeId, Group) -> P,
+    new_node: impl Fn(NodeId, Group) -> P,
     inputs: impl Strategy<Value = Input<P>>,
 ) where
     Input<P>: fmt::Debug,
 {
     proptest!(|(me in 0..nodes, inputs in prop::collection::vec(inputs, 0..60))| {
-        let mut node = make(NodeId::from_index(me), Group::of_size(nodes));
+        let mut node = new_node(NodeId::from_index(me), Group::of_size(nodes));
         for input in inputs {
             node.step(Time::ZERO, input, &mut Effects::new(&mut Vec::new()));
         }
@@ -349,11 +356,11 @@ pub(super) fn assert_no_panic<P: Protocol>(
 }
 
 macro_rules! every_schedule {
-    ($($(#[$meta:meta])* $name:ident($schedules:ident, $make:expr, $facts:expr);)*) => {$(
+    ($($(#[$meta:meta])* $name:ident($schedules:ident, $new_node:expr, $facts:expr);)*) => {$(
         $(#[$meta])*
         #[test]
         fn $name() {
-            assert_holds($schedules(MAX_ACTIONS, &COMMANDS), $make, &$facts);
+            assert_holds($schedules(MAX_ACTIONS, &COMMANDS), $new_node, &$facts);
         }
     )*};
 }
@@ -367,10 +374,10 @@ every_schedule! {
     ricart_agrawala_ring_holds_in_every_schedule(schedules, RicartAgrawalaRing::new, ricart_agrawala_ring::FACTS);
     implicit_replies_hold_in_every_schedule_without_late_messages(timed_schedules, implicit, ricart_agrawala_implicit::FACTS);
     readers_and_writers_hold_in_every_schedule(schedules, ReadersWriters::new, readers_writers::FACTS);
-    maekawa_holds_in_every_schedule(schedules, in_a(Quorums::Grid), maekawa::FACTS);
+    maekawa_holds_in_every_schedule(schedules, maekawa_with(Quorums::Grid), maekawa::FACTS);
     /// Three nodes form a triangle; other groups use a grid.
     maekawa_in_a_plane_holds_in_every_schedule(
-        schedules, in_a(Quorums::Plane), maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane)
+        schedules, maekawa_with(Quorums::Plane), maekawa::facts(maekawa::Form::DeadlockFree, Quorums::Plane)
     );
     voting_holds_in_every_schedule(timed_schedules, voting(RequestMode::AllAtOnce), voting::facts(RequestMode::AllAtOnce));
     sequential_voting_holds_in_every_schedule(timed_schedules, voting(RequestMode::Sequential), voting::facts(RequestMode::Sequential));
@@ -392,7 +399,7 @@ fn implicit(me: NodeId, group: Group) -> RicartAgrawalaImplicit {
     RicartAgrawalaImplicit::new(me, group, BOUNDS)
 }
 
-fn in_a(quorums: Quorums) -> impl Fn(NodeId, Group) -> Maekawa {
+fn maekawa_with(quorums: Quorums) -> impl Fn(NodeId, Group) -> Maekawa {
     move |me, group| Maekawa::new(me, group, maekawa::Form::DeadlockFree, quorums)
 }
 
@@ -412,11 +419,11 @@ proptest! {
     fn the_paper_is_correct_in_schedules_without_cancellations(
         schedule in schedules(MAX_ACTIONS, &[Command::Acquire, Command::Try, Command::Release])
     ) {
-        let make = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
-        schedule.run(make, &Flaw::BareReplies.facts()).map_err(test_error)?;
+        let new_node = |me, group| RicartAgrawala1981::new(me, group, Flaw::BareReplies);
+        schedule.run(new_node, &Flaw::BareReplies.facts()).map_err(test_error)?;
     }
 
-    /// So the script that a failure prints can become a test of its own.
+    /// This lets the script that a failure prints become a test of its own.
     #[test]
     fn the_script_of_a_schedule_replays_it(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
         let mut run = Run::new(schedule.nodes, RicartAgrawala::new, ricart_agrawala::FACTS);

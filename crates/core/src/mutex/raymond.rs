@@ -84,19 +84,20 @@ const COST: Cost = Cost {
         let tree = Tree::of(case.group.clone());
         // The minimum and maximum number of edges that the token crosses. Each crossing takes one
         // request.
-        let (least, most) = match case.load {
+        let (min_crossings, max_crossings) = match case.load {
             Load::Alone(node) => {
                 let distance = tree.root().and_then(|root| tree.distance(root, node)).unwrap_or_default();
                 (distance * entries.min(1), distance * entries.min(1))
             }
-            // The token goes to all requesting nodes; the root, where it starts, is one of them.
+            // The token starts at the root, which is one of the requesting nodes, and goes to all
+            // others.
             Load::Everyone => {
                 let others = entries.saturating_sub(1).min(case.peers());
                 (others, tree.diameter().saturating_mul(entries))
             }
             Load::Some => (0, tree.diameter().saturating_mul(entries)),
         };
-        Range::between(least.saturating_mul(2), most.saturating_mul(2))
+        Range::between(min_crossings.saturating_mul(2), max_crossings.saturating_mul(2))
     },
     client_delay: |case| Range::between(0, 2 * Tree::of(case.group.clone()).diameter()),
     sync_delay: |case| Range::between(1, Tree::of(case.group.clone()).diameter().max(1)),
@@ -109,9 +110,9 @@ pub struct Raymond {
     phase: Phase<Patience, ()>,
     slot: TokenSlot<()>,
     /// The neighbour in the direction of the token, or this node while it has the token.
-    toward: NodeId,
+    token_direction: NodeId,
     /// The patience of our request to that neighbour, if it has not been answered yet.
-    asked: Option<Patience>,
+    pending_request: Option<Patience>,
     /// The neighbours that want the token from us, and ourselves, each at most once. A try can only
     /// be the first.
     queue: VecDeque<Claim>,
@@ -123,10 +124,11 @@ struct Config {
     tree: Tree,
 }
 
+/// An entry of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Claim {
     /// A neighbour, or this node.
-    of: NodeId,
+    node: NodeId,
     patience: Patience,
 }
 
@@ -164,13 +166,13 @@ impl Protocol for Raymond {
             Input::Command(command) => match self.phase.interpret(command) {
                 Intent::Enter(patience, _) => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
-                Intent::Release => self.leave(out),
+                Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { patience } => self.on_request(Claim { of: from, patience }, out),
-                Message::Token(token) if from == self.toward => self.receive(token, out),
-                Message::Denied if from == self.toward => self.accept_denial(out),
+                Message::Request { patience } => self.on_request(Claim { node: from, patience }, out),
+                Message::Token(token) if from == self.token_direction => self.on_token(token, out),
+                Message::Denied if from == self.token_direction => self.on_denial(out),
                 Message::Token(_) | Message::Denied => {
                     out.note("RY-5", format_args!("ignores an answer of {from}, which it did not ask"));
                 }
@@ -187,7 +189,7 @@ impl Raymond {
     /// token.
     pub fn new(me: NodeId, group: Group) -> Self {
         let tree = Tree::of(group);
-        let (toward, slot) = match tree.parent(me) {
+        let (token_direction, slot) = match tree.parent(me) {
             Some(parent) => (parent, TokenSlot::empty()),
             None => (me, TokenSlot::holding(())),
         };
@@ -195,71 +197,72 @@ impl Raymond {
             config: Fixed::new(Config { me, tree }),
             phase: Phase::Idle,
             slot,
-            toward,
-            asked: None,
+            token_direction,
+            pending_request: None,
             queue: VecDeque::new(),
         }
     }
 
+    /// Returns the neighbour in the direction of the token, or this node while it has the token.
     #[cfg(any(test, feature = "fixtures"))]
     pub(crate) const fn toward(&self) -> NodeId {
-        self.toward
+        self.token_direction
     }
 
     /// RY-1.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         self.phase = Phase::Waiting(patience);
-        self.queue(Claim { of: self.config.me, patience }, "RY-1", out);
+        self.enqueue(Claim { node: self.config.me, patience }, "RY-1", out);
     }
 
     /// RY-2. Only neighbours ask, and each at most once until it has an answer. A neighbour in the
     /// direction of the token has already sent it here.
     fn on_request(&mut self, claim: Claim, out: &mut Effects<'_, Self>) {
-        let is_queued = self.queue.iter().any(|queued| queued.of == claim.of);
-        if is_queued || !self.config.tree.joins(self.config.me, claim.of) {
-            return out.note("RY-2", format_args!("ignores a request of {}", claim.of));
+        let is_queued = self.queue.iter().any(|queued| queued.node == claim.node);
+        if is_queued || !self.config.tree.joins(self.config.me, claim.node) {
+            return out.note("RY-2", format_args!("ignores a request of {}", claim.node));
         }
-        self.queue(claim, "RY-2", out);
+        self.enqueue(claim, "RY-2", out);
     }
 
-    /// RY-8. A queued node or the node in the critical section goes before a try. A request that
-    /// waits joins the queue, and so does a try, unless the pending request is a cancelled one that
-    /// waits: no node would deny it.
-    fn queue(&mut self, claim: Claim, rule: &'static str, out: &mut Effects<'_, Self>) {
-        let is_asked = self.asked == Some(Patience::Wait);
-        let is_busy = self.phase.inside().is_some() || !self.queue.is_empty() || is_asked;
+    /// RY-8. Denies a try if another node is queued, or if this node is in the critical section or
+    /// has sent a request that is not a try: no node would deny that one. Queues all other
+    /// requests.
+    fn enqueue(&mut self, claim: Claim, rule: &'static str, out: &mut Effects<'_, Self>) {
+        let has_sent_waiting_request = self.pending_request == Some(Patience::Wait);
+        let is_busy = self.phase.inside().is_some() || !self.queue.is_empty() || has_sent_waiting_request;
         match claim.patience {
-            Patience::Try if is_busy => self.deny(claim.of, out),
+            Patience::Try if is_busy => self.deny(claim.node, out),
             Patience::Try | Patience::Wait => {
-                out.note(rule, format_args!("queues {}", claim.of));
+                out.note(rule, format_args!("queues {}", claim.node));
                 self.queue.push_back(claim);
-                self.serve(out);
+                self.serve_queue(out);
             }
         }
     }
 
-    /// RY-3. A node that has sent the token away may ask for it back at once for the next in its
-    /// queue.
-    fn serve(&mut self, out: &mut Effects<'_, Self>) {
+    /// RY-3. Gives the token to the first in the queue. A node that has sent it away may ask for it
+    /// back at once for the next in its queue.
+    fn serve_queue(&mut self, out: &mut Effects<'_, Self>) {
         if self.slot.has_token()
             && self.phase.inside().is_none()
             && let Some(first) = self.queue.pop_front()
         {
-            if first.of == self.config.me { self.enter(out) } else { self.pass(first.of, out) }
+            if first.node == self.config.me { self.enter(out) } else { self.send_token(first.node, out) }
         }
         self.ask_for_token(out);
     }
 
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
-        let Some(fence) = self.slot.enter() else { return };
+        let Some(fence) = self.slot.advance_fence() else { return };
         self.phase = Phase::Inside(());
         out.note("RY-3", format_args!("has the token, and is the first in the queue"));
         out.emit(Event::entered(fence));
     }
 
-    fn pass(&mut self, to: NodeId, out: &mut Effects<'_, Self>) {
+    fn send_token(&mut self, to: NodeId, out: &mut Effects<'_, Self>) {
         let Some(token) = self.slot.take() else { return };
-        self.toward = to;
+        self.token_direction = to;
         out.note("RY-3", format_args!("sends the token to {to}"));
         out.send(to, Message::Token(token));
     }
@@ -267,38 +270,38 @@ impl Raymond {
     /// RY-4. One request represents the whole queue, with the patience of its first.
     fn ask_for_token(&mut self, out: &mut Effects<'_, Self>) {
         let Some(first) = self.queue.front() else { return };
-        if self.slot.has_token() || self.asked.is_some() {
+        if self.slot.has_token() || self.pending_request.is_some() {
             return;
         }
-        self.asked = Some(first.patience);
-        out.note("RY-4", format_args!("asks {} for the token", self.toward));
-        out.send(self.toward, Message::Request { patience: first.patience });
+        self.pending_request = Some(first.patience);
+        out.note("RY-4", format_args!("asks {} for the token", self.token_direction));
+        out.send(self.token_direction, Message::Request { patience: first.patience });
     }
 
-    /// RY-5. If the queue is empty by now, the token stays. A second token, which only a faulty
-    /// peer can send, is dropped: `toward` is then this node itself.
-    fn receive(&mut self, token: Token<()>, out: &mut Effects<'_, Self>) {
+    /// RY-5. If the queue is empty by now, the token stays. The node drops a second token, which
+    /// only a faulty peer can send.
+    fn on_token(&mut self, token: Token<()>, out: &mut Effects<'_, Self>) {
         if !self.slot.put(token) {
             return;
         }
-        self.toward = self.config.me;
-        self.asked = None;
+        self.token_direction = self.config.me;
+        self.pending_request = None;
         out.note("RY-5", format_args!("has the token"));
-        self.serve(out);
+        self.serve_queue(out);
     }
 
     /// RY-6.
-    fn leave(&mut self, out: &mut Effects<'_, Self>) {
+    fn release(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
         out.emit(Event::Left);
         out.note("RY-6", format_args!("no longer uses the token"));
-        self.serve(out);
+        self.serve_queue(out);
     }
 
     /// RY-7. Neighbours need no message: at worst the token arrives without need.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
-        self.queue.retain(|claim| claim.of != self.config.me);
+        self.queue.retain(|claim| claim.node != self.config.me);
         out.note("RY-7", format_args!("leaves the queue"));
         out.emit(Event::Cancelled);
     }
@@ -316,14 +319,14 @@ impl Raymond {
 
     /// RY-8. The denied try is the first in the queue, unless it was cancelled. The node asks again
     /// for those behind it.
-    fn accept_denial(&mut self, out: &mut Effects<'_, Self>) {
-        if self.asked != Some(Patience::Try) {
+    fn on_denial(&mut self, out: &mut Effects<'_, Self>) {
+        if self.pending_request != Some(Patience::Try) {
             return out.note("RY-8", format_args!("ignores a denial: no try is pending"));
         }
-        self.asked = None;
-        if let Some(Claim { of, patience: Patience::Try }) = self.queue.front().copied() {
+        self.pending_request = None;
+        if let Some(Claim { node, patience: Patience::Try }) = self.queue.front().copied() {
             self.queue.pop_front();
-            self.deny(of, out);
+            self.deny(node, out);
         }
         self.ask_for_token(out);
     }
@@ -332,23 +335,23 @@ impl Raymond {
         match self.phase {
             Phase::Idle => {}
             Phase::Waiting(_) => {
-                let is_queued = self.queue.iter().any(|claim| claim.of == self.config.me);
+                let is_queued = self.queue.iter().any(|claim| claim.node == self.config.me);
                 debug_assert!(is_queued, "a waiting node is queued");
             }
             Phase::Inside(()) => debug_assert!(self.slot.has_token(), "the node in the critical section has the token"),
         }
-        let mut behind = self.queue.iter().skip(1);
-        debug_assert!(behind.all(|claim| claim.patience == Patience::Wait), "a try is the first in the queue");
+        let mut behind_first = self.queue.iter().skip(1);
+        debug_assert!(behind_first.all(|claim| claim.patience == Patience::Wait), "a try is the first in the queue");
         if self.slot.has_token() {
             let is_used = self.phase.inside().is_some();
             debug_assert!(is_used || self.queue.is_empty(), "no node waits for an unused token");
             debug_assert!(
-                self.toward == self.config.me && self.asked.is_none(),
+                self.token_direction == self.config.me && self.pending_request.is_none(),
                 "a node with the token asks no neighbour"
             );
         } else {
             debug_assert!(
-                self.queue.is_empty() || self.asked.is_some(),
+                self.queue.is_empty() || self.pending_request.is_some(),
                 "a node with a non-empty queue has asked for the token"
             );
         }
@@ -361,8 +364,11 @@ impl OneOfMany for Raymond {
     /// Idle only if the token is in its initial direction; otherwise discarding the state would
     /// lose the path to the token.
     fn is_idle(&self) -> bool {
-        let began = self.config.tree.parent(self.config.me).unwrap_or(self.config.me);
-        self.toward == began && self.asked.is_none() && self.queue.is_empty() && self.phase.is_idle()
+        let initial_direction = self.config.tree.parent(self.config.me).unwrap_or(self.config.me);
+        self.token_direction == initial_direction
+            && self.pending_request.is_none()
+            && self.queue.is_empty()
+            && self.phase.is_idle()
     }
 
     fn floor(&self) -> Floor {
@@ -383,10 +389,10 @@ impl ViewTransition for Raymond {
     /// in the critical section, else to the root.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::new(me, start.group().clone());
-        self.phase = Phase::of_view(me, start);
-        self.slot = TokenSlot::of_view(me, start);
+        self.phase = Phase::at_view_start(me, start);
+        self.slot = TokenSlot::at_view_start(me, start);
         if let Some(holder) = start.holder() {
-            self.toward = self.config.tree.toward(me, holder).unwrap_or(me);
+            self.token_direction = self.config.tree.toward(me, holder).unwrap_or(me);
         }
     }
 }

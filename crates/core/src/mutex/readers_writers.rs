@@ -119,7 +119,7 @@ impl Protocol for ReadersWriters {
                 Message::Request { stamp, .. } => {
                     out.note("RW-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
-                Message::Reply(reply) => self.collect(from, reply, out),
+                Message::Reply(reply) => self.accept_reply(from, reply, out),
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
@@ -152,9 +152,9 @@ impl ReadersWriters {
     }
 
     /// RW-2 and RW-6. Readers do not conflict, however old their requests are.
-    fn answer(&mut self, asked: Claim, patience: Patience, out: &mut Effects<'_, Self>) {
-        let stamp = asked.stamp;
-        match self.consent.on_request(asked, patience) {
+    fn answer(&mut self, request: Claim, patience: Patience, out: &mut Effects<'_, Self>) {
+        let stamp = request.stamp;
+        match self.consent.on_request(request, patience) {
             Decision::Pass => {
                 out.note("RW-2", format_args!("replies to {stamp}"));
                 out.send(stamp.node, Message::Reply(self.consent.reply(stamp)));
@@ -168,7 +168,7 @@ impl ReadersWriters {
     }
 
     /// RW-3. Late replies to a cancelled request do not count for the current one.
-    fn collect(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
+    fn accept_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
         match self.consent.on_reply(reply) {
             Some(missing) => {
                 missing.remove(&from);

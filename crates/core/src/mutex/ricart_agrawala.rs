@@ -87,6 +87,7 @@ const COST: Cost = Cost {
     sync_delay: |_| Range::exactly(1),
 };
 
+/// The option that selects how requests travel.
 pub(super) const fn requests(value: &'static str, is_default: bool) -> Choice {
     Choice { algorithm: PROFILE.name, option: "requests", value, is_default }
 }
@@ -147,7 +148,7 @@ impl Protocol for RicartAgrawala {
                 Message::Request { stamp, .. } => {
                     out.note("RA-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
-                Message::Reply(reply) => self.collect(from, reply, out),
+                Message::Reply(reply) => self.accept_reply(from, reply, out),
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
@@ -177,23 +178,23 @@ impl RicartAgrawala {
 
     /// RA-2 and RA-6. Our own request goes first if we are in the critical section with it or if it
     /// is older.
-    fn answer(&mut self, asked: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
-        match self.consent.on_request(Claim::exclusive(asked), patience) {
+    fn answer(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
+        match self.consent.on_request(Claim::exclusive(request), patience) {
             Decision::Pass => {
-                out.note("RA-2", format_args!("replies to {asked}"));
-                out.send(asked.node, Message::Reply(self.consent.reply(asked)));
+                out.note("RA-2", format_args!("replies to {request}"));
+                out.send(request.node, Message::Reply(self.consent.reply(request)));
             }
-            Decision::Defer { ours } => out.note("RA-2", format_args!("defers {asked}: ours {ours} goes first")),
+            Decision::Defer { ours } => out.note("RA-2", format_args!("defers {request}: ours {ours} goes first")),
             // A node that denies, unlike one that defers, owes no later reply.
             Decision::Deny => {
-                out.note("RA-6", format_args!("denies {asked}"));
-                out.send(asked.node, Message::Denied(self.consent.denial(asked)));
+                out.note("RA-6", format_args!("denies {request}"));
+                out.send(request.node, Message::Denied(self.consent.denial(request)));
             }
         }
     }
 
     /// RA-3. Late replies to a cancelled request do not count for the current one.
-    fn collect(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
+    fn accept_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
         match self.consent.on_reply(reply) {
             Some(missing) => {
                 missing.remove(&from);

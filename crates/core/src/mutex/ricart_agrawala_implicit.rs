@@ -74,7 +74,7 @@ const COST: Cost = Cost {
         Load::Alone(_) => Range::exactly(case.peers()).times(entries),
         Load::Everyone | Load::Some => Range::between(case.peers(), 3 * case.peers()).times(entries),
     },
-    // The delay is a nanosecond longer than 2, so that an answer that takes exactly the maximum is
+    // The delay is a nanosecond longer than 2T, so that an answer that takes exactly the maximum is
     // in time.
     client_delay: |_| Range::exactly(2),
     sync_delay: |_| Range::exactly(1),
@@ -92,7 +92,8 @@ const MARGIN: Duration = Duration::from_nanos(1);
 pub struct RicartAgrawalaImplicit {
     /// Our own request with the answers to it, and the requests that we defer.
     consent: Consent<Answers>,
-    wait: Fixed<Duration>,
+    /// The longest time that an answer can take.
+    waiting_time: Fixed<Duration>,
 }
 
 /// The answers to our request so far.
@@ -103,22 +104,23 @@ struct Answers {
     /// The nodes that defer.
     deferring: BTreeSet<NodeId>,
     /// The nodes whose reply overtook their "deferred" message.
-    early: BTreeSet<NodeId>,
+    replied_early: BTreeSet<NodeId>,
 }
 
 impl Answers {
     fn add_deferral(&mut self, node: NodeId) {
-        if !self.early.remove(&node) {
+        if !self.replied_early.remove(&node) {
             self.deferring.insert(node);
         }
     }
 
     fn add_reply(&mut self, node: NodeId) {
         if !self.deferring.remove(&node) {
-            self.early.insert(node);
+            self.replied_early.insert(node);
         }
     }
 
+    /// Returns whether the waiting time has ended and no node defers.
     fn is_consent_of_all(&self) -> bool {
         self.wait_has_ended && self.deferring.is_empty()
     }
@@ -131,7 +133,11 @@ pub enum Message {
     /// A request to enter; silence is consent.
     Request { stamp: Stamp, patience: Patience },
     /// The sender's reply comes later.
-    Deferred { to: Stamp, clock: Clock },
+    Deferred {
+        /// The stamp of the request that the sender defers.
+        to: Stamp,
+        clock: Clock,
+    },
     /// The reply of a node that deferred it.
     Reply(Reply),
     /// The denial of a try that RI-2 would defer.
@@ -187,7 +193,7 @@ impl Protocol for RicartAgrawalaImplicit {
                     out.note("RI-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
                 Message::Deferred { to, clock } => self.on_deferral(from, to, clock, out),
-                Message::Reply(reply) => self.collect(from, reply, out),
+                Message::Reply(reply) => self.accept_reply(from, reply, out),
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(Timer::Silence) => self.end_wait(out),
@@ -200,9 +206,9 @@ impl Protocol for RicartAgrawalaImplicit {
 impl RicartAgrawalaImplicit {
     /// An idle node of this group, in which messages and steps never take longer than `bounds`.
     pub fn new(me: NodeId, group: Group, bounds: Bounds) -> Self {
-        let queueing = bounds.processing.times(MAX_QUEUED_INPUTS.saturating_mul(group.len() as u64));
-        let wait = bounds.message.times(2) + queueing + MARGIN;
-        Self { consent: Consent::new(me, group), wait: Fixed::new(wait) }
+        let max_queueing_time = bounds.processing.times(MAX_QUEUED_INPUTS.saturating_mul(group.len() as u64));
+        let waiting_time = bounds.message.times(2) + max_queueing_time + MARGIN;
+        Self { consent: Consent::new(me, group), waiting_time: Fixed::new(waiting_time) }
     }
 
     /// RI-1. In a group of one there is no node to wait for.
@@ -213,24 +219,24 @@ impl RicartAgrawalaImplicit {
         out.note("RI-1", format_args!("requests entry with {stamp}"));
         if !is_alone {
             out.multicast(self.consent.group(), Message::Request { stamp, patience });
-            out.set_timer(Timer::Silence, Span::exactly(*self.wait));
+            out.set_timer(Timer::Silence, Span::exactly(*self.waiting_time));
         }
         self.enter_if_permitted(out);
     }
 
     /// RI-2 and RI-7. Our own request goes first if we are in the critical section with it or if it
     /// is older.
-    fn answer(&mut self, asked: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
-        match self.consent.on_request(Claim::exclusive(asked), patience) {
-            Decision::Pass => out.note("RI-2", format_args!("consents to {asked} by silence")),
+    fn answer(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
+        match self.consent.on_request(Claim::exclusive(request), patience) {
+            Decision::Pass => out.note("RI-2", format_args!("consents to {request} by silence")),
             Decision::Defer { ours } => {
-                let Reply { to, clock, .. } = self.consent.reply(asked);
-                out.note("RI-2", format_args!("defers {asked}: ours {ours} goes first"));
-                out.send(asked.node, Message::Deferred { to, clock });
+                let Reply { to, clock, .. } = self.consent.reply(request);
+                out.note("RI-2", format_args!("defers {request}: ours {ours} goes first"));
+                out.send(request.node, Message::Deferred { to, clock });
             }
             Decision::Deny => {
-                out.note("RI-7", format_args!("denies {asked}"));
-                out.send(asked.node, Message::Denied(self.consent.denial(asked)));
+                out.note("RI-7", format_args!("denies {request}"));
+                out.send(request.node, Message::Denied(self.consent.denial(request)));
             }
         }
     }
@@ -249,7 +255,7 @@ impl RicartAgrawalaImplicit {
     }
 
     /// RI-3. A reply may overtake the message that announces it.
-    fn collect(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
+    fn accept_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
         match self.consent.on_reply(reply) {
             Some(answers) => {
                 answers.add_reply(from);
@@ -273,9 +279,9 @@ impl RicartAgrawalaImplicit {
     /// RI-4. All earlier entries have smaller stamps: each node that consented had received our
     /// request, or had no older one.
     fn enter_if_permitted(&mut self, out: &mut Effects<'_, Self>) {
-        let complete = self.consent.waiting().filter(|(_, _, answers)| answers.is_consent_of_all());
-        let Some((stamp, ..)) = complete else { return };
-        let fence = self.fence_below(stamp);
+        let permitted = self.consent.waiting().filter(|(_, _, answers)| answers.is_consent_of_all());
+        let Some((stamp, ..)) = permitted else { return };
+        let fence = self.fence_before(stamp);
         self.consent.raise(&Floor { clock: Clock::default(), fence });
         if let Some((stamp, fence)) = self.consent.enter_if(Answers::is_consent_of_all) {
             out.note("RI-4", format_args!("has the consent of all to {stamp}"));
@@ -283,9 +289,9 @@ impl RicartAgrawalaImplicit {
         }
     }
 
-    /// Returns the stamp as one number, which is at least the fence of every entry with a smaller
-    /// stamp.
-    fn fence_below(&self, stamp: Stamp) -> Fence {
+    /// Returns the stamp as one number, n times the clock plus the node's position. It is at least
+    /// the fence of every entry with a smaller stamp.
+    fn fence_before(&self, stamp: Stamp) -> Fence {
         let group = self.consent.group();
         let position = group.iter().position(|node| node == stamp.node).unwrap_or_default() as u64;
         let counter = stamp.clock.0.saturating_mul(group.len() as u64).saturating_add(position);

@@ -80,7 +80,7 @@ pub struct RicartAgrawalaModulo {
     config: Fixed<Config>,
     /// The latest reading that we received or used ourselves. If our own did not count, a peer
     /// could be n ahead.
-    highest: Reading,
+    latest_reading: Reading,
     phase: Phase,
     /// The nodes to which we owe a reply.
     deferred: BTreeSet<NodeId>,
@@ -96,7 +96,12 @@ struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    Asking { question: Question, missing: BTreeSet<NodeId>, then: Then },
+    /// Waiting for the answers to our last question, even if our client no longer waits.
+    Asking {
+        question: Question,
+        missing: BTreeSet<NodeId>,
+        after_answers: AfterAnswers,
+    },
     Inside,
 }
 
@@ -106,8 +111,9 @@ enum Question {
     Try,
 }
 
+/// What the node does once all have answered its question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Then {
+enum AfterAnswers {
     /// Enter: our client waits for these answers.
     Enter,
     /// Become idle: our client has cancelled or was denied.
@@ -154,11 +160,11 @@ impl Protocol for RicartAgrawalaModulo {
             Input::Command(Command::Acquire | Command::Share) => self.request(out),
             Input::Command(Command::Try) => self.try_enter(out),
             Input::Command(Command::Cancel) => self.cancel(out),
-            Input::Command(Command::Release) => self.leave(out),
+            Input::Command(Command::Release) => self.release(out),
             Input::Message { from, message } => match message {
                 Message::Request { reading } => self.answer(from, reading, out),
                 Message::Try => self.answer_try(from, out),
-                Message::Reply => self.collect(from, out),
+                Message::Reply => self.on_reply(from, out),
                 Message::Denied => self.accept_denial(from, out),
             },
             Input::Timer(never) => match never {},
@@ -174,7 +180,7 @@ impl RicartAgrawalaModulo {
         let circle = Circle::for_group(&group);
         Self {
             config: Fixed::new(Config { me, group, circle }),
-            highest: Reading::default(),
+            latest_reading: Reading::default(),
             phase: Phase::Idle,
             deferred: BTreeSet::new(),
         }
@@ -184,11 +190,11 @@ impl RicartAgrawalaModulo {
     fn request(&mut self, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
             Phase::Idle => self.send_request(out),
-            Phase::Asking { then: then @ Then::Idle, .. } => {
-                *then = Then::Request;
+            Phase::Asking { after_answers: after_answers @ AfterAnswers::Idle, .. } => {
+                *after_answers = AfterAnswers::Request;
                 out.note("RM-1", format_args!("will request entry when all have answered its last question"));
             }
-            Phase::Asking { then: Then::Enter | Then::Request, .. } => {
+            Phase::Asking { after_answers: AfterAnswers::Enter | AfterAnswers::Request, .. } => {
                 out.emit(Event::Refused(Refusal::AlreadyWaiting));
             }
             Phase::Inside => out.emit(Event::Refused(Refusal::AlreadyInside)),
@@ -197,9 +203,9 @@ impl RicartAgrawalaModulo {
 
     /// RM-1. A new request is younger than every request this node has received.
     fn send_request(&mut self, out: &mut Effects<'_, Self>) {
-        self.highest = self.config.circle.after(self.highest);
-        let reading = self.highest;
-        out.note("RM-1", format_args!("requests entry with {}", self.stamped(reading)));
+        self.latest_reading = self.config.circle.next(self.latest_reading);
+        let reading = self.latest_reading;
+        out.note("RM-1", format_args!("requests entry with {}", self.own_stamp(reading)));
         self.ask(Question::Request(reading), Message::Request { reading }, out);
     }
 
@@ -208,29 +214,29 @@ impl RicartAgrawalaModulo {
         if !missing.is_empty() {
             out.multicast(&self.config.group, message);
         }
-        self.phase = Phase::Asking { question, missing, then: Then::Enter };
+        self.phase = Phase::Asking { question, missing, after_answers: AfterAnswers::Enter };
         self.continue_if_answered(out);
     }
 
     /// RM-2. Our own request goes first if it is older, even if our client has cancelled it.
     fn answer(&mut self, from: NodeId, reading: Reading, out: &mut Effects<'_, Self>) {
-        let asked = Stamp { reading: self.config.circle.normalize(reading), node: from };
-        if self.config.circle.follows(asked.reading, self.highest) {
-            self.highest = asked.reading;
+        let request = Stamp { reading: self.config.circle.normalize(reading), node: from };
+        if self.config.circle.is_later(request.reading, self.latest_reading) {
+            self.latest_reading = request.reading;
         }
         match self.phase {
             Phase::Inside => {
-                out.note("RM-2", format_args!("defers {asked}: we are in the critical section"));
+                out.note("RM-2", format_args!("defers {request}: we are in the critical section"));
                 self.deferred.insert(from);
             }
             Phase::Asking { question: Question::Request(ours), .. }
-                if self.config.circle.is_older(self.stamped(ours), asked) =>
+                if self.config.circle.is_older(self.own_stamp(ours), request) =>
             {
-                out.note("RM-2", format_args!("defers {asked}: ours {} goes first", self.stamped(ours)));
+                out.note("RM-2", format_args!("defers {request}: ours {} goes first", self.own_stamp(ours)));
                 self.deferred.insert(from);
             }
             Phase::Asking { .. } | Phase::Idle => {
-                out.note("RM-2", format_args!("replies to {asked}"));
+                out.note("RM-2", format_args!("replies to {request}"));
                 out.send(from, Message::Reply);
                 self.give_way(from, out);
             }
@@ -238,7 +244,7 @@ impl RicartAgrawalaModulo {
     }
 
     /// RM-3. Only one question of ours is pending, so a reply cannot answer another.
-    fn collect(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
+    fn on_reply(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
             Phase::Asking { missing, .. } if missing.contains(&from) => {
                 missing.remove(&from);
@@ -252,18 +258,18 @@ impl RicartAgrawalaModulo {
 
     /// RM-3. The algorithm has no fences, so every entry has the default one.
     fn continue_if_answered(&mut self, out: &mut Effects<'_, Self>) {
-        let then = match &self.phase {
-            Phase::Asking { missing, then, .. } if missing.is_empty() => *then,
+        let after_answers = match &self.phase {
+            Phase::Asking { missing, after_answers, .. } if missing.is_empty() => *after_answers,
             Phase::Asking { .. } | Phase::Idle | Phase::Inside => return,
         };
-        match then {
-            Then::Enter => {
+        match after_answers {
+            AfterAnswers::Enter => {
                 self.phase = Phase::Inside;
                 out.note("RM-3", format_args!("has every reply"));
                 out.emit(Event::entered(Fence::default()));
             }
-            Then::Idle => self.become_idle("RM-3", out),
-            Then::Request => {
+            AfterAnswers::Idle => self.become_idle("RM-3", out),
+            AfterAnswers::Request => {
                 self.become_idle("RM-3", out);
                 self.send_request(out);
             }
@@ -271,7 +277,7 @@ impl RicartAgrawalaModulo {
     }
 
     /// RM-4.
-    fn leave(&mut self, out: &mut Effects<'_, Self>) {
+    fn release(&mut self, out: &mut Effects<'_, Self>) {
         match self.phase {
             Phase::Inside => {
                 out.emit(Event::Left);
@@ -281,6 +287,7 @@ impl RicartAgrawalaModulo {
         }
     }
 
+    /// Ends the question or entry and sends all deferred replies.
     fn become_idle(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         self.phase = Phase::Idle;
         for node in core::mem::take(&mut self.deferred) {
@@ -292,12 +299,14 @@ impl RicartAgrawalaModulo {
     /// RM-5. No other node receives a message. A request that has not been sent yet is never sent.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
-            Phase::Asking { then: then @ (Then::Enter | Then::Request), .. } => {
-                *then = Then::Idle;
+            Phase::Asking { after_answers: after_answers @ (AfterAnswers::Enter | AfterAnswers::Request), .. } => {
+                *after_answers = AfterAnswers::Idle;
                 out.emit(Event::Cancelled);
                 out.note("RM-5", format_args!("will be idle when all have answered"));
             }
-            Phase::Idle | Phase::Asking { then: Then::Idle, .. } => out.emit(Event::Refused(Refusal::NotWaiting)),
+            Phase::Idle | Phase::Asking { after_answers: AfterAnswers::Idle, .. } => {
+                out.emit(Event::Refused(Refusal::NotWaiting));
+            }
             Phase::Inside => out.emit(Event::Refused(Refusal::AlreadyInside)),
         }
     }
@@ -309,11 +318,11 @@ impl RicartAgrawalaModulo {
                 out.note("RM-6", format_args!("sends a try to all"));
                 self.ask(Question::Try, Message::Try, out);
             }
-            Phase::Asking { then: Then::Idle, .. } => {
+            Phase::Asking { after_answers: AfterAnswers::Idle, .. } => {
                 out.note("RM-6", format_args!("cannot try before all have answered its last question"));
                 out.emit(Event::Denied);
             }
-            Phase::Asking { then: Then::Enter | Then::Request, .. } => {
+            Phase::Asking { after_answers: AfterAnswers::Enter | AfterAnswers::Request, .. } => {
                 out.emit(Event::Refused(Refusal::AlreadyWaiting));
             }
             Phase::Inside => out.emit(Event::Refused(Refusal::AlreadyInside)),
@@ -323,10 +332,10 @@ impl RicartAgrawalaModulo {
     /// RM-7. A cancelled request does not conflict with a try.
     fn answer_try(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         let conflicts = match self.phase {
-            Phase::Inside | Phase::Asking { then: Then::Request, .. } => true,
-            Phase::Asking { then: Then::Enter, question: Question::Request(_), .. } => true,
-            Phase::Asking { then: Then::Enter, question: Question::Try, .. } => self.config.me < from,
-            Phase::Asking { then: Then::Idle, .. } | Phase::Idle => false,
+            Phase::Inside | Phase::Asking { after_answers: AfterAnswers::Request, .. } => true,
+            Phase::Asking { after_answers: AfterAnswers::Enter, question: Question::Request(_), .. } => true,
+            Phase::Asking { after_answers: AfterAnswers::Enter, question: Question::Try, .. } => self.config.me < from,
+            Phase::Asking { after_answers: AfterAnswers::Idle, .. } | Phase::Idle => false,
         };
         if conflicts {
             out.note("RM-7", format_args!("denies the try of {from}"));
@@ -338,11 +347,13 @@ impl RicartAgrawalaModulo {
         }
     }
 
-    /// RM-8. The node that we just replied to may have replied to our try before it made its own
-    /// request; both would enter.
+    /// RM-8. Ends our try, if one is pending. The node that we just replied to may have replied to
+    /// our try before it made its own request; both would enter.
     fn give_way(&mut self, to: NodeId, out: &mut Effects<'_, Self>) {
-        if let Phase::Asking { question: Question::Try, then: then @ Then::Enter, .. } = &mut self.phase {
-            *then = Then::Idle;
+        if let Phase::Asking { question: Question::Try, after_answers: after_answers @ AfterAnswers::Enter, .. } =
+            &mut self.phase
+        {
+            *after_answers = AfterAnswers::Idle;
             out.note("RM-8", format_args!("gives way to {to}"));
             out.emit(Event::Denied);
         }
@@ -351,10 +362,10 @@ impl RicartAgrawalaModulo {
     /// RM-8. One denial is enough, and only a try can be denied.
     fn accept_denial(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match &mut self.phase {
-            Phase::Asking { question: Question::Try, missing, then } if missing.contains(&from) => {
+            Phase::Asking { question: Question::Try, missing, after_answers } if missing.contains(&from) => {
                 missing.remove(&from);
-                if *then == Then::Enter {
-                    *then = Then::Idle;
+                if *after_answers == AfterAnswers::Enter {
+                    *after_answers = AfterAnswers::Idle;
                     out.emit(Event::Denied);
                 }
                 self.continue_if_answered(out);
@@ -370,7 +381,7 @@ impl RicartAgrawalaModulo {
         self.phase == Phase::Idle
     }
 
-    fn stamped(&self, reading: Reading) -> Stamp {
+    fn own_stamp(&self, reading: Reading) -> Stamp {
         Stamp { reading, node: self.config.me }
     }
 

@@ -46,9 +46,9 @@ use super::ricart_agrawala;
 
 /// Expected figures and properties.
 ///
-/// Each other node may enter twice ahead of a request: with a request that had already passed us,
-/// and with one that we forwarded because its node had not received ours. That request then carries
-/// our clock back to its node.
+/// Each other node may enter twice ahead of our request: with a request that had already passed us,
+/// and with an older one that we forwarded, whose node had not received ours yet. The latter
+/// carries our clock back to its node, so that the node's next request is younger than ours.
 pub const FACTS: Facts = Facts {
     order: ricart_agrawala::FACTS.order,
     fairness: Fairness::FromAsking(|nodes| 2 * (nodes as u64 - 1)),
@@ -125,11 +125,13 @@ impl Protocol for RicartAgrawalaRing {
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { so_far, .. } if !self.is_predecessor(from) => {
-                    out.note("RR-2", format_args!("ignores {}, which came from {from}", so_far.to));
+                Message::Request { so_far: consents, .. } if !self.is_predecessor(from) => {
+                    out.note("RR-2", format_args!("ignores {}, which came from {from}", consents.to));
                 }
-                Message::Request { so_far, .. } if so_far.to.node == self.consent.me() => self.enter(so_far, out),
-                Message::Request { so_far, patience } => self.answer(so_far, patience, out),
+                Message::Request { so_far: consents, .. } if consents.to.node == self.consent.me() => {
+                    self.on_return(consents, out);
+                }
+                Message::Request { so_far: consents, patience } => self.answer(consents, patience, out),
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
@@ -145,45 +147,46 @@ impl RicartAgrawalaRing {
         Self { consent: Consent::new(me, group) }
     }
 
+    /// Returns whether our own request goes before this one.
     #[cfg(any(test, feature = "fixtures"))]
-    pub(crate) fn goes_before(&self, asked: Stamp) -> bool {
-        self.consent.ahead_of(Claim::exclusive(asked)).is_some()
+    pub(crate) fn goes_before(&self, request: Stamp) -> bool {
+        self.consent.own_request_before(Claim::exclusive(request)).is_some()
     }
 
     /// RR-1. On a ring of one the request returns without a message.
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         let stamp = self.consent.request(patience, Access::Exclusive, ());
-        let so_far = self.consent.reply(stamp);
+        let consents = self.consent.reply(stamp);
         out.note("RR-1", format_args!("sends {stamp} round the ring"));
         if self.consent.group().len() > 1 {
-            self.pass_on(so_far, patience, out);
+            self.forward(consents, patience, out);
         } else {
-            self.enter(so_far, out);
+            self.on_return(consents, out);
         }
     }
 
     /// RR-2 and RR-6. Our own request goes first if we are in the critical section with it or if it
     /// is older.
-    fn answer(&mut self, so_far: Reply, patience: Patience, out: &mut Effects<'_, Self>) {
-        let asked = so_far.to;
-        self.consent.raise(&so_far.floor());
-        match self.consent.on_request(Claim::exclusive(asked), patience) {
+    fn answer(&mut self, consents: Reply, patience: Patience, out: &mut Effects<'_, Self>) {
+        let request = consents.to;
+        self.consent.raise(&consents.floor());
+        match self.consent.on_request(Claim::exclusive(request), patience) {
             Decision::Pass => {
-                out.note("RR-2", format_args!("forwards {asked}"));
-                self.pass_on(self.consent.reply(asked), patience, out);
+                out.note("RR-2", format_args!("forwards {request}"));
+                self.forward(self.consent.reply(request), patience, out);
             }
-            Decision::Defer { ours } => out.note("RR-2", format_args!("holds {asked}: ours {ours} goes first")),
+            Decision::Defer { ours } => out.note("RR-2", format_args!("holds {request}: ours {ours} goes first")),
             Decision::Deny => {
-                out.note("RR-6", format_args!("denies {asked}"));
-                out.send(asked.node, Message::Denied(self.consent.denial(asked)));
+                out.note("RR-6", format_args!("denies {request}"));
+                out.send(request.node, Message::Denied(self.consent.denial(request)));
             }
         }
     }
 
     /// RR-3. The request has the consent of all, with the largest fence that any node knows.
-    fn enter(&mut self, so_far: Reply, out: &mut Effects<'_, Self>) {
-        if self.consent.on_reply(so_far).is_none() {
-            return out.note("RR-3", format_args!("removes {}: that request does not wait", so_far.to));
+    fn on_return(&mut self, consents: Reply, out: &mut Effects<'_, Self>) {
+        if self.consent.on_reply(consents).is_none() {
+            return out.note("RR-3", format_args!("removes {}: that request does not wait", consents.to));
         }
         if let Some((stamp, fence)) = self.consent.enter_if(|()| true) {
             out.note("RR-3", format_args!("has {stamp} back"));
@@ -194,9 +197,9 @@ impl RicartAgrawalaRing {
     /// RR-4, RR-5 and RR-6. Held requests continue with our current clock and fence.
     fn end(&mut self, rule: &'static str, event: Event, out: &mut Effects<'_, Self>) {
         out.emit(event);
-        for so_far in self.consent.end() {
-            out.note(rule, format_args!("forwards {}, which it held", so_far.to));
-            self.pass_on(so_far, Patience::Wait, out);
+        for consents in self.consent.end() {
+            out.note(rule, format_args!("forwards {}, which it held", consents.to));
+            self.forward(consents, Patience::Wait, out);
         }
     }
 
@@ -207,9 +210,9 @@ impl RicartAgrawalaRing {
         }
     }
 
-    fn pass_on(&self, so_far: Reply, patience: Patience, out: &mut Effects<'_, Self>) {
+    fn forward(&self, consents: Reply, patience: Patience, out: &mut Effects<'_, Self>) {
         if let Some(next) = self.consent.group().successor(self.consent.me()) {
-            out.send(next, Message::Request { so_far, patience });
+            out.send(next, Message::Request { so_far: consents, patience });
         }
     }
 

@@ -66,21 +66,22 @@ pub const FACTS: Facts = Facts::new(
         messages: "0…2(n−1)",
         client: "0…2T",
         sync: "T",
-        total,
+        total: total_cost,
         client_delay: |_| Range::between(0, 2),
         sync_delay: |_| Range::exactly(1),
     },
 );
 
-/// Initially a node has no permission, so its first entry has the maximum cost.
-fn total(case: &Case<'_>, entries: u64) -> Range {
-    let most = 2 * case.peers();
-    let first_ones = match case.load {
-        Load::Alone(_) => return Range::exactly(most * entries.min(1)),
+/// Returns the messages of entries. Initially a node has no permission, so its first entry has the
+/// maximum cost.
+fn total_cost(case: &Case<'_>, entries: u64) -> Range {
+    let max_cost = 2 * case.peers();
+    let first_entries = match case.load {
+        Load::Alone(_) => return Range::exactly(max_cost * entries.min(1)),
         Load::Everyone => entries.min(case.nodes()),
         Load::Some => entries.min(1),
     };
-    Range::between(most * first_ones, most * entries)
+    Range::between(max_cost * first_entries, max_cost * entries)
 }
 
 /// A node of the algorithm.
@@ -88,6 +89,7 @@ fn total(case: &Case<'_>, entries: u64) -> Range {
 pub struct RoucairolCarvalho {
     /// Our own request with the nodes whose permission it lacks, and the requests that we defer.
     consent: Consent<BTreeSet<NodeId>>,
+    /// The nodes whose permission we have.
     permissions: BTreeSet<NodeId>,
 }
 
@@ -111,7 +113,7 @@ impl Protocol for RoucairolCarvalho {
                 Message::Request { stamp, .. } => {
                     out.note("RC-2", format_args!("ignores a request of {} that came from {from}", stamp.node));
                 }
-                Message::Reply(reply) => self.collect(from, reply, out),
+                Message::Reply(reply) => self.accept_reply(from, reply, out),
                 Message::Denied(denial) => self.accept_denial(from, denial, out),
             },
             Input::Timer(never) => match never {},
@@ -150,26 +152,26 @@ impl RoucairolCarvalho {
 
     /// RC-2 and RC-8. Our own request goes first if we are in the critical section with it or if it
     /// is older.
-    fn answer(&mut self, asked: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
-        match self.consent.on_request(Claim::exclusive(asked), patience) {
+    fn answer(&mut self, request: Stamp, patience: Patience, out: &mut Effects<'_, Self>) {
+        match self.consent.on_request(Claim::exclusive(request), patience) {
             Decision::Pass => {
-                out.note("RC-2", format_args!("replies to {asked}"));
-                out.send(asked.node, Message::Reply(self.consent.reply(asked)));
-                if self.permissions.remove(&asked.node) {
-                    self.ask_again(asked.node, out);
+                out.note("RC-2", format_args!("replies to {request}"));
+                out.send(request.node, Message::Reply(self.consent.reply(request)));
+                if self.permissions.remove(&request.node) {
+                    self.ask_again(request.node, out);
                 }
             }
-            Decision::Defer { ours } => out.note("RC-2", format_args!("defers {asked}: ours {ours} goes first")),
+            Decision::Defer { ours } => out.note("RC-2", format_args!("defers {request}: ours {ours} goes first")),
             Decision::Deny => {
-                out.note("RC-8", format_args!("denies {asked}"));
-                out.send(asked.node, Message::Denied(self.consent.denial(asked)));
+                out.note("RC-8", format_args!("denies {request}"));
+                out.send(request.node, Message::Denied(self.consent.denial(request)));
             }
         }
     }
 
     /// RC-3. A reply that arrives after its request has ended is no permission: we may have replied
     /// to its sender since.
-    fn collect(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
+    fn accept_reply(&mut self, from: NodeId, reply: Reply, out: &mut Effects<'_, Self>) {
         match self.consent.on_reply(reply) {
             Some(lacking) => {
                 if lacking.remove(&from) {
@@ -190,8 +192,8 @@ impl RoucairolCarvalho {
         }
     }
 
-    /// RC-5 and RC-8. A node that waits for other permissions may lose one that it had from the
-    /// start.
+    /// RC-5 and RC-8. Asks again for a permission that our waiting request has lost; ends a try
+    /// instead.
     fn ask_again(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
         match self.consent.waiting() {
             Some((stamp, Patience::Wait, lacking)) => {
@@ -225,8 +227,9 @@ impl RoucairolCarvalho {
     fn assert_invariants(&self) {
         self.consent.assert_invariants(|lacking| {
             let others = self.consent.others();
-            let settled = others.into_iter().all(|node| lacking.contains(&node) != self.permissions.contains(&node));
-            debug_assert!(settled, "a waiting node has asked for every permission that it lacks");
+            let has_or_lacks_each =
+                others.into_iter().all(|node| lacking.contains(&node) != self.permissions.contains(&node));
+            debug_assert!(has_or_lacks_each, "a waiting node has asked for every permission that it lacks");
             lacking.is_empty()
         });
     }

@@ -10,6 +10,9 @@
 //! }
 //! ```
 //!
+//! Scripts are in the language of [`testing`](crate::testing): `1 acquire` gives node 1 a command,
+//! `1 > 2` delivers the oldest message from 1 to 2, `rest` delivers all messages.
+//!
 //! Steps before the bar prepare the state. They run, but the trace omits their lines: another test
 //! of the same algorithm shows each of them. A step without effects has no line either; if no step
 //! has an effect, the trace is `nothing`. The first line of the macro gives the default constructor
@@ -22,37 +25,40 @@ use expect_test::Expect;
 use std::string::String;
 
 macro_rules! rules {
-    (@own $default:expr) => { $default };
-    (@own $default:expr, $own:expr) => { $own };
+    (@own_or $default:expr) => { $default };
+    (@own_or $default:expr, $own:expr) => { $own };
     (
-        $make:expr, $size:expr;
-        $($(#[$meta:meta])* $name:ident($(by $maker:expr,)? $(of $nodes:literal,)? $script:literal, $trace:expr);)*
+        $new_node:expr, $size:expr;
+        $($(#[$meta:meta])* $name:ident($(by $own_new_node:expr,)? $(of $own_size:literal,)? $script:literal, $trace:expr);)*
     ) => {$(
         $(#[$meta])*
         #[test]
         fn $name() {
             use $crate::mutex::rules::{check, rules};
-            check(rules!(@own $size $(, $nodes)?), rules!(@own $make $(, $maker)?), $script, &$trace);
+            let size = rules!(@own_or $size $(, $own_size)?);
+            check(size, rules!(@own_or $new_node $(, $own_new_node)?), $script, &$trace);
         }
     )*};
 }
 pub(crate) use rules;
 
 /// Runs a script and compares the trace of the steps after the bar.
-pub(crate) fn check<P>(nodes: usize, make: impl Fn(NodeId, Group) -> P, script: &str, expected: &Expect)
+pub(crate) fn check<P>(nodes: usize, new_node: impl Fn(NodeId, Group) -> P, script: &str, expected: &Expect)
 where
     P: Protocol<Command: ScriptCommand, Event: Display, Message: Describe>,
 {
-    let mut group = ScriptGroup::new(nodes, make);
+    let mut group = ScriptGroup::new(nodes, new_node);
     let (preparation, shown) = script.split_once(" | ").unwrap_or(("", script));
     group.run(preparation);
     group.trace.clear();
     group.run(shown);
-    let events: String = group.trace.split_inclusive('\n').filter(|line| !line.ends_with(": nothing\n")).collect();
-    expected.assert_eq(if events.is_empty() { "nothing\n" } else { &events });
+    let lines_with_effects: String =
+        group.trace.split_inclusive('\n').filter(|line| !line.ends_with(": nothing\n")).collect();
+    expected.assert_eq(if lines_with_effects.is_empty() { "nothing\n" } else { &lines_with_effects });
 }
 
-/// Builds a group of two nodes, and a third node that treats itself as a member.
-pub(crate) fn with_a_nonmember<P>(make: impl Fn(NodeId, Group) -> P) -> impl Fn(NodeId, Group) -> P {
-    move |me, all| make(me, if me.number() == 3 { all } else { Group::of_size(2) })
+/// Turns a constructor into one for a group of nodes 1 and 2, and a node 3 that wrongly counts
+/// itself as a member.
+pub(crate) fn with_a_nonmember<P>(new_node: impl Fn(NodeId, Group) -> P) -> impl Fn(NodeId, Group) -> P {
+    move |me, all_three| new_node(me, if me.number() == 3 { all_three } else { Group::of_size(2) })
 }

@@ -15,10 +15,11 @@ pub struct Token<L> {
     pub label: L,
 }
 
+/// A node's place for the token, which is empty while another node has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenSlot<L> {
-    /// The largest fence that this node kept for discarded instances. The token carries its own
-    /// fence, so the floor is not needed once the token has left.
+    /// Lower bound for the token's fence, from earlier instances that this node discarded. The
+    /// token carries its own fence, so the floor is not needed once the token has left.
     floor: Fence,
     token: Option<Token<L>>,
 }
@@ -35,7 +36,7 @@ impl<L> TokenSlot<L> {
 
     /// The slot at the beginning of a view: the new token is at the node in the critical section,
     /// or else at the lowest member.
-    pub(super) fn of_view(me: NodeId, start: &ViewStart) -> Self
+    pub(super) fn at_view_start(me: NodeId, start: &ViewStart) -> Self
     where
         L: Default,
     {
@@ -73,7 +74,7 @@ impl<L> TokenSlot<L> {
     }
 
     /// Increments the token's fence for a new entry and returns it, or `None` without the token.
-    pub(super) fn enter(&mut self) -> Option<Fence> {
+    pub(super) fn advance_fence(&mut self) -> Option<Fence> {
         let token = self.token.as_mut()?;
         token.fence = token.fence.next();
         Some(token.fence)
@@ -83,7 +84,7 @@ impl<L> TokenSlot<L> {
         self.token.take()
     }
 
-    /// Returns the floor for a later instance, with this clock reading.
+    /// Returns the floor for a later instance of the same resource, with this clock reading.
     pub(super) fn floor(&self, clock: Clock) -> Floor {
         let fence = self.token.as_ref().map_or(self.floor, |token| self.floor.max(token.fence));
         Floor { clock, fence }
@@ -112,30 +113,30 @@ mod tests {
 
     #[test]
     fn fences_grow_with_entries_and_travel_with_the_token() {
-        let (mut one, mut two) = (TokenSlot::holding(()), TokenSlot::empty());
-        assert_eq!(one.enter(), Some(fence(1)));
-        assert_eq!(two.enter(), None);
-        assert!(two.put(one.take().expect("the token")));
-        assert_eq!(one.enter(), None);
-        assert_eq!(two.enter(), Some(fence(2)));
+        let (mut first, mut second) = (TokenSlot::holding(()), TokenSlot::empty());
+        assert_eq!(first.advance_fence(), Some(fence(1)));
+        assert_eq!(second.advance_fence(), None);
+        assert!(second.put(first.take().expect("the token")));
+        assert_eq!(first.advance_fence(), None);
+        assert_eq!(second.advance_fence(), Some(fence(2)));
     }
 
     #[test]
-    fn a_floor_lifts_the_token_wherever_it_is() {
+    fn a_floor_raises_a_held_token_and_one_that_arrives_later() {
         let floor = Floor { clock: Clock(3), fence: fence(7) };
         let mut held = TokenSlot::holding(());
         held.raise(&floor);
-        assert_eq!(held.enter(), Some(fence(8)));
+        assert_eq!(held.advance_fence(), Some(fence(8)));
         let mut empty = TokenSlot::empty();
         empty.raise(&floor);
         assert_eq!(empty.floor(Clock(3)), floor);
         assert!(empty.put(Token { fence: fence(2), label: () }));
-        assert_eq!(empty.enter(), Some(fence(8)));
+        assert_eq!(empty.advance_fence(), Some(fence(8)));
         assert_eq!(empty.floor(Clock(4)), Floor { clock: Clock(4), fence: fence(8) });
     }
 
     #[test]
-    fn a_second_token_is_not_taken() {
+    fn a_slot_with_the_token_drops_a_second_one() {
         let mut slot = TokenSlot::holding(1);
         assert!(!slot.put(Token { fence: fence(9), label: 2 }));
         assert_eq!(slot.take(), Some(Token { fence: fence(0), label: 1 }));

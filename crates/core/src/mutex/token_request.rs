@@ -77,16 +77,16 @@ const COST: Cost = Cost {
     total: |case, entries| {
         let nodes = case.nodes();
         // The minimum and maximum number of entries that needed a request for the token.
-        let (least, most) = match case.load {
+        let (min_requests, max_requests) = match case.load {
             _ if nodes < 2 => (0, 0),
             Load::Alone(node) if Some(node) == case.group.first() => (0, 0),
             Load::Alone(_) => (entries.min(1), entries.min(1)),
-            // All but the first holder must ask once. A holder that releases before it has received
-            // other requests may enter again without messages.
+            // All nodes but the first holder must request the token once. A holder that releases
+            // before it has received other requests may enter again without messages.
             Load::Everyone => (entries.min(nodes).saturating_sub(1), entries),
             Load::Some => (0, entries),
         };
-        Range::between(nodes.saturating_mul(least), nodes.saturating_mul(most))
+        Range::between(nodes.saturating_mul(min_requests), nodes.saturating_mul(max_requests))
     },
     client_delay: |_| Range::between(0, 2),
     sync_delay: |_| Range::exactly(1),
@@ -96,11 +96,12 @@ const COST: Cost = Cost {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenRequest {
     config: Fixed<Config>,
-    number: Clock,
+    /// The number of our last request.
+    last_number: Clock,
     phase: Phase<Patience, ()>,
     /// The newest possibly pending request of each other node. At the token holder, all of them are
     /// pending.
-    asked: BTreeMap<NodeId, Asked>,
+    requests: BTreeMap<NodeId, Request>,
     /// The token's label holds the number of each node's last answered request.
     slot: TokenSlot<VectorClock>,
 }
@@ -112,7 +113,7 @@ struct Config {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Asked {
+struct Request {
     number: Clock,
     patience: Patience,
 }
@@ -151,13 +152,13 @@ impl Protocol for TokenRequest {
             Input::Command(command) => match self.phase.interpret(command) {
                 Intent::Enter(patience, _) => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
-                Intent::Release => self.leave(out),
+                Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Request { number, patience } => self.on_request(from, Asked { number, patience }, out),
-                Message::Token(token) => self.receive(token, out),
-                Message::Denied { number } => self.accept_denial(number, out),
+                Message::Request { number, patience } => self.on_request(from, Request { number, patience }, out),
+                Message::Token(token) => self.on_token(token, out),
+                Message::Denied { number } => self.on_denial(number, out),
             },
             Input::Timer(never) => match never {},
             Input::Start { .. } | ignored_inputs!() => {}
@@ -173,9 +174,9 @@ impl TokenRequest {
         let slot = if me == first { TokenSlot::holding(VectorClock::new()) } else { TokenSlot::empty() };
         Self {
             config: Fixed::new(Config { me, group }),
-            number: Clock::default(),
+            last_number: Clock::default(),
             phase: Phase::Idle,
-            asked: BTreeMap::new(),
+            requests: BTreeMap::new(),
             slot,
         }
     }
@@ -186,36 +187,36 @@ impl TokenRequest {
             out.note("TQ-1", format_args!("has the token here"));
             return self.enter(out);
         }
-        let number = self.number.tick();
+        let number = self.last_number.tick();
         self.phase = Phase::Waiting(patience);
         out.note("TQ-1", format_args!("sends request {number} to all"));
         out.multicast(&self.config.group, Message::Request { number, patience });
     }
 
     /// TQ-2. A request that arrives late, after it was answered or cancelled, has no effect.
-    fn on_request(&mut self, from: NodeId, received: Asked, out: &mut Effects<'_, Self>) {
-        let known = self.asked.get(&from).is_some_and(|known| known.number >= received.number);
-        let answered = self.slot.label().is_some_and(|answered| answered.get(from) >= received.number.0);
-        let nonmember = from == self.config.me || !self.config.group.contains(from);
-        if known || answered || nonmember {
-            return out.note("TQ-2", format_args!("ignores request {} of {from}", received.number));
+    fn on_request(&mut self, from: NodeId, request: Request, out: &mut Effects<'_, Self>) {
+        let is_known = self.requests.get(&from).is_some_and(|known| known.number >= request.number);
+        let is_answered = self.slot.label().is_some_and(|answered| answered.get(from) >= request.number.0);
+        let is_foreign = from == self.config.me || !self.config.group.contains(from);
+        if is_known || is_answered || is_foreign {
+            return out.note("TQ-2", format_args!("ignores request {} of {from}", request.number));
         }
-        out.note("TQ-2", format_args!("stores request {} of {from}", received.number));
-        self.asked.insert(from, received);
+        out.note("TQ-2", format_args!("stores request {} of {from}", request.number));
+        self.requests.insert(from, request);
         match &self.phase {
             _ if !self.slot.has_token() => {}
             Phase::Inside(()) => self.deny_tries(out),
-            Phase::Idle | Phase::Waiting(_) => self.serve("TQ-2", out),
+            Phase::Idle | Phase::Waiting(_) => self.pass_or_keep("TQ-2", out),
         }
     }
 
-    /// TQ-3. A second token, which only a faulty peer can send, is dropped.
-    fn receive(&mut self, token: Token<VectorClock>, out: &mut Effects<'_, Self>) {
+    /// TQ-3. The node drops a second token, which only a faulty peer can send.
+    fn on_token(&mut self, token: Token<VectorClock>, out: &mut Effects<'_, Self>) {
         if !self.slot.put(token) {
             return out.note("TQ-3", format_args!("drops a second token"));
         }
         if let Some(answered) = self.slot.label() {
-            self.asked.retain(|node, asked| asked.number.0 > answered.get(*node));
+            self.requests.retain(|node, request| request.number.0 > answered.get(*node));
         }
         match &self.phase {
             Phase::Waiting(_) => {
@@ -224,70 +225,70 @@ impl TokenRequest {
             }
             Phase::Idle | Phase::Inside(()) => {
                 out.note("TQ-3", format_args!("has the token, which its client no longer wants"));
-                self.serve("TQ-5", out);
+                self.pass_or_keep("TQ-5", out);
             }
         }
     }
 
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
-        let Some(fence) = self.slot.enter() else { return };
+        let Some(fence) = self.slot.advance_fence() else { return };
         self.phase = Phase::Inside(());
         out.emit(Event::entered(fence));
         self.deny_tries(out);
     }
 
     /// TQ-4.
-    fn leave(&mut self, out: &mut Effects<'_, Self>) {
+    fn release(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
         out.emit(Event::Left);
-        self.serve("TQ-4", out);
+        self.pass_or_keep("TQ-4", out);
     }
 
-    /// TQ-4. All requests of our own are answered or cancelled. The next holder records the answer
-    /// to its own request itself.
-    fn serve(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
+    /// TQ-4. Passes the token on if a request is pending. All requests of our own are answered or
+    /// cancelled. The next holder records the answer to its own request itself.
+    fn pass_or_keep(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         let Some(next) = self.first_pending() else {
             return out.note(rule, format_args!("keeps the token: no request is pending"));
         };
-        self.asked.remove(&next);
+        self.requests.remove(&next);
         self.deny_tries(out);
         let Some(mut token) = self.slot.take() else { return };
-        token.label.raise(self.config.me, self.number.0);
+        token.label.raise(self.config.me, self.last_number.0);
         out.note(rule, format_args!("passes the token to {next}"));
         out.send(next, Message::Token(token));
     }
 
     /// Returns the first node after us on the ring whose request is pending.
     fn first_pending(&self) -> Option<NodeId> {
-        let mut behind = self.asked.range((Bound::Excluded(self.config.me), Bound::Unbounded));
-        behind.next().or_else(|| self.asked.first_key_value()).map(|(node, _)| *node)
+        let mut after_us = self.requests.range((Bound::Excluded(self.config.me), Bound::Unbounded));
+        after_us.next().or_else(|| self.requests.first_key_value()).map(|(node, _)| *node)
     }
 
     /// TQ-5. No other node needs a message: at worst the token arrives without need.
     fn cancel(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
-        out.note("TQ-5", format_args!("forgets request {}", self.number));
+        out.note("TQ-5", format_args!("forgets request {}", self.last_number));
         out.emit(Event::Cancelled);
     }
 
-    /// TQ-6. Denies every known try, because another node is in its way.
+    /// TQ-6. Denies every stored try, and records on the token that it is answered.
     fn deny_tries(&mut self, out: &mut Effects<'_, Self>) {
         let Some(answered) = self.slot.label_mut() else { return };
-        self.asked.retain(|node, asked| match asked.patience {
+        self.requests.retain(|node, request| match request.patience {
             Patience::Wait => true,
             Patience::Try => {
-                answered.raise(*node, asked.number.0);
-                out.note("TQ-6", format_args!("denies request {} of {node}", asked.number));
-                out.send(*node, Message::Denied { number: asked.number });
+                answered.raise(*node, request.number.0);
+                out.note("TQ-6", format_args!("denies request {} of {node}", request.number));
+                out.send(*node, Message::Denied { number: request.number });
                 false
             }
         });
     }
 
     /// TQ-6. The denial of a cancelled try has no effect.
-    fn accept_denial(&mut self, number: Clock, out: &mut Effects<'_, Self>) {
+    fn on_denial(&mut self, number: Clock, out: &mut Effects<'_, Self>) {
         match self.phase {
-            Phase::Waiting(Patience::Try) if number == self.number => {
+            Phase::Waiting(Patience::Try) if number == self.last_number => {
                 self.phase.end();
                 out.emit(Event::Denied);
             }
@@ -298,10 +299,10 @@ impl TokenRequest {
     }
 
     fn assert_invariants(&self) {
-        let mut tries = self.asked.values().filter(|asked| asked.patience == Patience::Try);
+        let mut tries = self.requests.values().filter(|request| request.patience == Patience::Try);
         match self.phase {
             Phase::Idle => {
-                debug_assert!(!self.slot.has_token() || self.asked.is_empty(), "no node waits for an unused token");
+                debug_assert!(!self.slot.has_token() || self.requests.is_empty(), "no node waits for an unused token");
             }
             Phase::Waiting(_) => debug_assert!(!self.slot.has_token(), "a waiting node has no token"),
             Phase::Inside(()) => {
@@ -319,16 +320,17 @@ impl OneOfMany for TokenRequest {
     /// request.
     fn is_idle(&self) -> bool {
         let is_first = self.config.group.first().is_none_or(|first| first == self.config.me);
-        let began = self.slot.label().map_or(!is_first, |answered| is_first && answered.counts().is_empty());
-        began && self.asked.is_empty() && self.phase.is_idle()
+        let is_token_in_place =
+            self.slot.label().map_or(!is_first, |answered| is_first && answered.counts().is_empty());
+        is_token_in_place && self.requests.is_empty() && self.phase.is_idle()
     }
 
     fn floor(&self) -> Floor {
-        self.slot.floor(self.number)
+        self.slot.floor(self.last_number)
     }
 
     fn raise(&mut self, floor: &Floor) {
-        self.number.witness(floor.clock);
+        self.last_number.witness(floor.clock);
         self.slot.raise(floor);
     }
 }
@@ -342,8 +344,8 @@ impl ViewTransition for TokenRequest {
     /// member.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::new(me, start.group().clone());
-        self.phase = Phase::of_view(me, start);
-        self.slot = TokenSlot::of_view(me, start);
+        self.phase = Phase::at_view_start(me, start);
+        self.slot = TokenSlot::at_view_start(me, start);
     }
 }
 

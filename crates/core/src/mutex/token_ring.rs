@@ -83,9 +83,9 @@ const COST: Cost = Cost {
         _ if case.peers() == 0 => Range::exactly(0),
         (Load::Everyone, _) => Range::exactly(entries),
         // The way to the requesting node, a whole round for each further entry, and one more hop.
-        (Load::Alone(node), Some(again)) => {
+        (Load::Alone(node), Some(later_entries)) => {
             let position = case.group.place_of(node).unwrap_or_default() as u64;
-            Range::at_least(position + 1 + case.nodes().saturating_mul(again))
+            Range::at_least(position + 1 + case.nodes().saturating_mul(later_entries))
         }
         (Load::Alone(_) | Load::Some, _) => Range::at_least(entries),
     },
@@ -93,6 +93,8 @@ const COST: Cost = Cost {
     sync_delay: |case| Range::between(1, case.peers().max(1)),
 };
 
+/// The option that selects how a member passes the token: `trusting` that it arrives, or waiting
+/// until it is `acknowledged`.
 pub(super) const fn passing(value: &'static str, is_default: bool) -> Choice {
     Choice { algorithm: PROFILE.name, option: "passing", value, is_default }
 }
@@ -105,7 +107,7 @@ pub struct TokenRing {
     /// If the token is here, the node is in the critical section, or the token rests or sleeps.
     slot: TokenSlot<Lap>,
     /// On call, at the lowest member: whether a call has arrived since the token left.
-    called: bool,
+    is_called: bool,
 }
 
 #[derive(Debug)]
@@ -116,8 +118,7 @@ struct Config {
     next: NodeId,
     /// The lowest member, where the token starts.
     home: NodeId,
-    /// The number of hops of a full round.
-    round: u32,
+    hops_per_round: u32,
     pace: Pace,
 }
 
@@ -130,7 +131,7 @@ enum Pace {
     OnCall,
 }
 
-/// The progress of the token. The count stops at a full round, so that it stays small.
+/// The token's progress round the ring. The count stops at a full round, so that it stays small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lap {
@@ -180,11 +181,11 @@ impl Protocol for TokenRing {
             Input::Command(command) => match self.phase.interpret(command) {
                 Intent::Enter(patience, _) => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
-                Intent::Release => self.leave(out),
+                Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } => match message {
-                Message::Token(token) if from == self.config.previous => self.receive(token, out),
+                Message::Token(token) if from == self.config.previous => self.on_token(token, out),
                 Message::Token(_) => {
                     out.note("TR-3", format_args!("ignores a token of {from}, which is not the previous member"));
                 }
@@ -242,11 +243,11 @@ impl TokenRing {
             previous: neighbour(group.predecessor(me)),
             next: neighbour(group.successor(me)),
             home,
-            round: u32::try_from(group.len()).unwrap_or(u32::MAX),
+            hops_per_round: u32::try_from(group.len()).unwrap_or(u32::MAX),
             pace,
         };
         let slot = if me == home { TokenSlot::holding(Lap::default()) } else { TokenSlot::empty() };
-        Self { config: Fixed::new(config), phase: Phase::Idle, slot, called: false }
+        Self { config: Fixed::new(config), phase: Phase::Idle, slot, is_called: false }
     }
 
     /// TR-1, TR-8. If an idle node has the token, the token rests or sleeps there.
@@ -261,7 +262,7 @@ impl TokenRing {
             Pace::Circulating(_) => out.note("TR-1", format_args!("waits for the token")),
             Pace::OnCall if self.is_home() => {
                 out.note("TR-8", format_args!("waits for the token, which has left"));
-                self.called = true;
+                self.is_called = true;
             }
             Pace::OnCall => {
                 out.note("TR-8", format_args!("calls the token"));
@@ -270,8 +271,8 @@ impl TokenRing {
         }
     }
 
-    /// TR-2, TR-3, TR-7. A second token, which only a faulty peer can send, is dropped.
-    fn receive(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
+    /// TR-2, TR-3, TR-7. The node drops a second token, which only a faulty peer can send.
+    fn on_token(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
         if !self.slot.put(token) {
             return out.note("TR-3", format_args!("drops a second token"));
         }
@@ -280,7 +281,7 @@ impl TokenRing {
                 out.note("TR-2", format_args!("keeps the token"));
                 self.enter(out);
             }
-            Phase::Waiting(Patience::Try) if self.was_unused() => {
+            Phase::Waiting(Patience::Try) if self.no_other_has_entered() => {
                 out.note("TR-7", format_args!("keeps the token: no other node has entered"));
                 self.enter(out);
             }
@@ -288,24 +289,24 @@ impl TokenRing {
                 self.phase.end();
                 out.note("TR-7", format_args!("denies: another node has entered since the token was last here"));
                 out.emit(Event::Denied);
-                self.release_token("TR-7", out);
+                self.pass_or_rest("TR-7", out);
             }
-            Phase::Idle | Phase::Inside(()) => self.release_token("TR-3", out),
+            Phase::Idle | Phase::Inside(()) => self.pass_or_rest("TR-3", out),
         }
     }
 
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
-        let Some(fence) = self.slot.enter() else { return };
+        let Some(fence) = self.slot.advance_fence() else { return };
         self.set_lap(Lap { hops: 0, used: true });
         self.phase = Phase::Inside(());
         out.emit(Event::entered(fence));
     }
 
     /// TR-4. The nodes that follow have waited longer than a client that requests again.
-    fn leave(&mut self, out: &mut Effects<'_, Self>) {
+    fn release(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
         out.emit(Event::Left);
-        self.release_token("TR-4", out);
+        self.pass_or_rest("TR-4", out);
     }
 
     /// TR-6. The node has sent no request, so no other node needs a message.
@@ -315,34 +316,35 @@ impl TokenRing {
         out.emit(Event::Cancelled);
     }
 
-    /// TR-3, TR-5, TR-9. The client does not want the token, or may not have it again at once.
-    fn release_token(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
+    /// TR-3, TR-5, TR-9. Passes the token on, or lets it rest or sleep. The client does not want
+    /// it, or may not have it again at once.
+    fn pass_or_rest(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         match self.config.pace {
-            Pace::Circulating(_) if self.has_gone_round() => self.rest(out),
-            Pace::OnCall if self.is_home() && !self.called => {
+            Pace::Circulating(_) if self.has_gone_round() => self.start_rest(out),
+            Pace::OnCall if self.is_home() && !self.is_called => {
                 self.set_lap(Lap::default());
                 out.note("TR-9", format_args!("lets the token sleep"));
             }
-            Pace::Circulating(_) | Pace::OnCall => self.pass(rule, out),
+            Pace::Circulating(_) | Pace::OnCall => self.pass_token(rule, out),
         }
     }
 
     /// TR-5. In a group of one, the token stays forever.
-    fn rest(&mut self, out: &mut Effects<'_, Self>) {
+    fn start_rest(&mut self, out: &mut Effects<'_, Self>) {
         self.set_lap(Lap::default());
         match self.config.pace {
-            Pace::Circulating(length) if !self.is_alone() => {
+            Pace::Circulating(rest) if !self.is_alone() => {
                 out.note("TR-5", format_args!("lets the token rest"));
-                out.set_timer(Timer::Rest, Span::exactly(length));
+                out.set_timer(Timer::Rest, Span::exactly(rest));
             }
             Pace::Circulating(_) | Pace::OnCall => {}
         }
     }
 
-    /// TR-5. Ignored if the client has ended the rest by a request.
+    /// TR-5. Has no effect if the client has ended the rest by a request.
     fn end_rest(&mut self, out: &mut Effects<'_, Self>) {
         if self.phase.is_idle() {
-            self.pass("TR-5", out);
+            self.pass_token("TR-5", out);
         }
     }
 
@@ -353,14 +355,14 @@ impl TokenRing {
         }
     }
 
-    /// TR-8, TR-9. A call that finds the token gone is recorded: the token may have just passed the
-    /// calling node.
+    /// TR-8, TR-9. The lowest member records a call that finds the token gone: the token may have
+    /// just passed the calling node.
     fn on_call_message(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         match self.config.pace {
             Pace::OnCall if self.is_home() => {
-                self.called = true;
+                self.is_called = true;
                 if self.slot.has_token() && self.phase.is_idle() {
-                    self.pass("TR-9", out);
+                    self.pass_token("TR-9", out);
                 } else {
                     out.note("TR-9", format_args!("records the call of {from}"));
                 }
@@ -369,13 +371,14 @@ impl TokenRing {
         }
     }
 
-    fn pass(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
+    /// Sends the token to the next member, with one more hop. In a group of one it stays.
+    fn pass_token(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         if self.is_alone() {
             return;
         }
         let Some(mut token) = self.slot.take() else { return };
-        token.label.hops = token.label.hops.saturating_add(1).min(self.config.round);
-        self.called = false;
+        token.label.hops = token.label.hops.saturating_add(1).min(self.config.hops_per_round);
+        self.is_called = false;
         out.note(rule, format_args!("passes the token on"));
         out.send(self.config.next, Message::Token(token));
     }
@@ -387,12 +390,12 @@ impl TokenRing {
     }
 
     fn has_gone_round(&self) -> bool {
-        self.slot.label().is_some_and(|lap| lap.hops >= self.config.round)
+        self.slot.label().is_some_and(|lap| lap.hops >= self.config.hops_per_round)
     }
 
     /// Returns whether no other node has entered since the token was last here. After a full round
     /// the last entry was our own.
-    fn was_unused(&self) -> bool {
+    fn no_other_has_entered(&self) -> bool {
         self.slot.label().is_some_and(|lap| !lap.used) || self.has_gone_round()
     }
 
@@ -410,7 +413,7 @@ impl TokenRing {
             Phase::Waiting(_) => debug_assert!(!self.slot.has_token(), "a waiting node has no token"),
             Phase::Inside(()) => debug_assert!(self.slot.has_token(), "the node in the critical section has the token"),
         }
-        debug_assert!(!self.called || self.is_home(), "calls go to the lowest member");
+        debug_assert!(!self.is_called || self.is_home(), "calls go to the lowest member");
     }
 }
 
@@ -420,11 +423,11 @@ impl OneOfMany for TokenRing {
     /// A circulating token is never idle. One that sleeps in its initial position leaves no state
     /// behind.
     fn is_idle(&self) -> bool {
-        let rests = match self.config.pace {
+        let is_token_in_place = match self.config.pace {
             Pace::Circulating(_) => self.is_alone(),
             Pace::OnCall => self.slot.has_token() == self.is_home(),
         };
-        rests && self.phase.is_idle()
+        is_token_in_place && self.phase.is_idle()
     }
 
     fn floor(&self) -> Floor {
@@ -445,8 +448,8 @@ impl ViewTransition for TokenRing {
     /// in use.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
         *self = Self::with_pace(me, start.group(), self.config.pace);
-        self.phase = Phase::of_view(me, start);
-        self.slot = TokenSlot::of_view(me, start);
+        self.phase = Phase::at_view_start(me, start);
+        self.slot = TokenSlot::at_view_start(me, start);
         self.set_lap(Lap { hops: 0, used: !self.phase.is_idle() });
     }
 
@@ -454,7 +457,7 @@ impl ViewTransition for TokenRing {
     /// finds the token there. A token in use does not rest.
     fn start_view(&mut self, out: &mut Effects<'_, Self>) {
         if self.slot.has_token() && self.phase.is_idle() {
-            self.rest(out);
+            self.start_rest(out);
         }
     }
 }

@@ -101,9 +101,9 @@ const PROFILE: Profile = Profile {
     ..token_ring::FACTS.profile
 };
 
-/// Maximum number of queued inputs ahead of a pass and of its acknowledgement: at each of the two
-/// nodes a search, an acknowledgement and a timer for each member, and as many for inputs other
-/// than searches.
+/// Maximum number of queued inputs per member ahead of a pass and of its acknowledgement: a search,
+/// an acknowledgement and a timer at each of the two nodes. Inputs other than searches count as two
+/// more members.
 const MAX_QUEUED_INPUTS: u64 = 6;
 
 /// Added to the waiting time, so that an answer that takes exactly the maximum arrives in time.
@@ -116,27 +116,27 @@ pub struct TokenRingAcknowledged {
     phase: Phase<Patience, ()>,
     /// If the token is here, the node is in the critical section, or the token rests.
     slot: TokenSlot<Lap>,
-    /// The passes without acknowledgement so far, and the nodes known to have crashed.
+    /// Our passes that are not acknowledged yet, and the nodes that we skip because they have
+    /// crashed.
     passing: Passing,
     watch: Watch,
     /// The fence of the youngest token that has been here.
-    seen: Fence,
+    youngest_fence: Fence,
     /// The largest generation of a search that this node knows of.
-    sought: Epoch,
+    max_generation: Epoch,
 }
 
 #[derive(Debug)]
 struct Config {
     me: NodeId,
-    /// The number of hops of a full round.
-    round: u32,
+    hops_per_round: u32,
     /// How long the token rests after a round without an entry.
-    rest: Duration,
+    rest_time: Duration,
     /// The longest time that an acknowledgement can take.
-    answer: Duration,
+    max_answer_time: Duration,
     /// The longest time that the token or a search can take to go round, if no node is in the
     /// critical section.
-    patience: Duration,
+    max_round_time: Duration,
 }
 
 /// Whether this node watches for a lost token.
@@ -210,18 +210,18 @@ impl Protocol for TokenRingAcknowledged {
             Input::Command(command) => match self.phase.interpret(command) {
                 Intent::Enter(patience, _) => self.request(patience, out),
                 Intent::Cancel => self.cancel(out),
-                Intent::Release => self.leave(out),
+                Intent::Release => self.release(out),
                 Intent::Refuse(refusal) => out.emit(Event::Refused(refusal)),
             },
             Input::Message { from, message } if self.passing.is_peer(from) => match message {
-                Message::Pass { number, cargo } => self.receive(from, number, cargo, out),
+                Message::Pass { number, cargo } => self.on_pass(from, number, cargo, out),
                 Message::Received(number) => self.on_acknowledgement(from, number, out),
             },
             Input::Message { from, .. } => {
                 out.note("TA-2", format_args!("ignores a message of {from}, which is no other member"));
             }
             Input::Timer(Timer::Rest) => self.end_rest(out),
-            Input::Timer(Timer::Silence(number)) => self.skip(number, out),
+            Input::Timer(Timer::Silence(number)) => self.skip_silent_member(number, out),
             Input::Timer(Timer::Patience) => self.start_search(out),
             // The textbook form: it saves nothing, detects crashes itself, and has no views.
             ignored_inputs!() => {}
@@ -235,14 +235,14 @@ impl TokenRingAcknowledged {
     /// token is at the lowest member.
     pub fn new(me: NodeId, group: Group, bounds: Bounds) -> Self {
         let members = group.len() as u64;
-        let queueing = bounds.processing.times(MAX_QUEUED_INPUTS.saturating_mul(members.saturating_add(2)));
-        let answer = bounds.message.times(2) + queueing + MARGIN;
+        let max_queueing_time = bounds.processing.times(MAX_QUEUED_INPUTS.saturating_mul(members.saturating_add(2)));
+        let max_answer_time = bounds.message.times(2) + max_queueing_time + MARGIN;
         let config = Config {
             me,
-            round: u32::try_from(members).unwrap_or(u32::MAX),
-            rest: bounds.message,
-            answer,
-            patience: answer.times(members.saturating_add(1)),
+            hops_per_round: u32::try_from(members).unwrap_or(u32::MAX),
+            rest_time: bounds.message,
+            max_answer_time,
+            max_round_time: max_answer_time.times(members.saturating_add(1)),
         };
         let is_home = group.first().is_none_or(|home| home == me);
         Self {
@@ -251,8 +251,8 @@ impl TokenRingAcknowledged {
             slot: if is_home { TokenSlot::holding(Lap::default()) } else { TokenSlot::empty() },
             passing: Passing::new(me, &group),
             watch: Watch::Off,
-            seen: Fence::default(),
-            sought: Epoch::default(),
+            youngest_fence: Fence::default(),
+            max_generation: Epoch::default(),
         }
     }
 
@@ -260,7 +260,7 @@ impl TokenRingAcknowledged {
     /// finds the token there.
     fn start(&mut self, out: &mut Effects<'_, Self>) {
         if self.slot.has_token() && !self.passing.is_alone() {
-            self.rest(out);
+            self.start_rest(out);
         }
     }
 
@@ -282,13 +282,13 @@ impl TokenRingAcknowledged {
         }
     }
 
-    /// TA-2, TA-9. Acknowledges every pass first, even if its content is dropped.
-    fn receive(&mut self, from: NodeId, number: Number, cargo: Cargo, out: &mut Effects<'_, Self>) {
+    /// TA-2, TA-9. Acknowledges every pass first, even if the node then drops its content.
+    fn on_pass(&mut self, from: NodeId, number: Number, cargo: Cargo, out: &mut Effects<'_, Self>) {
         out.send(from, Message::Received(number));
         match cargo {
-            Cargo::Token(token) => self.receive_token(token, out),
-            Cargo::Search(search) if search.starter == self.config.me => self.receive_own(search, out),
-            Cargo::Search(search) if self.passing.is_peer(search.starter) => self.receive_search(search, out),
+            Cargo::Token(token) => self.on_token(token, out),
+            Cargo::Search(search) if search.starter == self.config.me => self.on_own_search(search, out),
+            Cargo::Search(search) if self.passing.is_peer(search.starter) => self.on_search(search, out),
             Cargo::Search(search) => {
                 out.note("TA-9", format_args!("ignores a search of {}, which is no member", search.starter));
             }
@@ -297,9 +297,10 @@ impl TokenRingAcknowledged {
 
     /// TA-2, TA-11. In the synchronous model there is one token, and it is never older than an
     /// earlier one.
-    fn receive_token(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
-        if token.fence < self.seen {
-            return out.note("TA-11", format_args!("drops a token with {}: {} was here", token.fence, self.seen));
+    fn on_token(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
+        if token.fence < self.youngest_fence {
+            return out
+                .note("TA-11", format_args!("drops a token with {}: {} was here", token.fence, self.youngest_fence));
         }
         // The token has gone all the way round, so its last pass has arrived, even if the
         // acknowledgement is missing.
@@ -309,24 +310,24 @@ impl TokenRingAcknowledged {
         match self.slot.take() {
             Some(older) => {
                 out.note("TA-11", format_args!("drops a token with {}, and keeps the other", older.fence));
-                self.take(token, out);
+                self.store_token(token, out);
             }
             None => {
-                self.take(token, out);
+                self.store_token(token, out);
                 self.use_token("TA-2", out);
             }
         }
     }
 
     /// Stores the token. A node with the token no longer searches for it.
-    fn take(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
+    fn store_token(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
         if self.watch != Watch::Off {
             self.watch = Watch::Off;
             out.cancel_timer(Timer::Patience);
         }
-        self.seen.raise(token.fence);
-        let taken = self.slot.put(token);
-        debug_assert!(taken, "the slot was empty");
+        self.youngest_fence.raise(token.fence);
+        let is_stored = self.slot.put(token);
+        debug_assert!(is_stored, "the slot was empty");
     }
 
     /// TA-2, TA-7. A new token admits a try: no node is in the critical section.
@@ -336,7 +337,7 @@ impl TokenRingAcknowledged {
                 out.note(rule, format_args!("keeps the token"));
                 self.enter(out);
             }
-            Phase::Waiting(Patience::Try) if self.was_unused() => {
+            Phase::Waiting(Patience::Try) if self.no_other_has_entered() => {
                 out.note("TA-7", format_args!("keeps the token: no other node has entered"));
                 self.enter(out);
             }
@@ -344,25 +345,25 @@ impl TokenRingAcknowledged {
                 self.phase.end();
                 out.note("TA-7", format_args!("denies: another node has entered since the token was last here"));
                 out.emit(Event::Denied);
-                self.release_token("TA-7", out);
+                self.pass_or_keep("TA-7", out);
             }
-            Phase::Idle | Phase::Inside(()) => self.release_token(rule, out),
+            Phase::Idle | Phase::Inside(()) => self.pass_or_keep(rule, out),
         }
     }
 
     fn enter(&mut self, out: &mut Effects<'_, Self>) {
-        let Some(fence) = self.slot.enter() else { return };
-        self.seen.raise(fence);
+        let Some(fence) = self.slot.advance_fence() else { return };
+        self.youngest_fence.raise(fence);
         self.set_lap(Lap { hops: 0, used: true });
         self.phase = Phase::Inside(());
         out.emit(Event::entered(fence));
     }
 
     /// TA-4. The nodes that follow have waited longer than a client that requests again.
-    fn leave(&mut self, out: &mut Effects<'_, Self>) {
+    fn release(&mut self, out: &mut Effects<'_, Self>) {
         self.phase.end();
         out.emit(Event::Left);
-        self.release_token("TA-4", out);
+        self.pass_or_keep("TA-4", out);
     }
 
     /// TA-6. A search in progress continues, because it may have ended those of others.
@@ -376,49 +377,50 @@ impl TokenRingAcknowledged {
         }
     }
 
-    /// TA-2, TA-5, TA-12. The client does not want the token, or may not have it again at once.
-    fn release_token(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
+    /// TA-2, TA-5, TA-12. Passes the token on, lets it rest, or keeps it if all others have
+    /// crashed. The client does not want it, or may not have it again at once.
+    fn pass_or_keep(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         if self.passing.is_alone() {
             self.set_lap(Lap::default());
             out.note("TA-12", format_args!("keeps the token: all others have crashed"));
         } else if self.has_gone_round() {
-            self.rest(out);
+            self.start_rest(out);
         } else {
-            self.pass(rule, out);
+            self.pass_token(rule, out);
         }
     }
 
     /// TA-5. An unused token need not move fast.
-    fn rest(&mut self, out: &mut Effects<'_, Self>) {
+    fn start_rest(&mut self, out: &mut Effects<'_, Self>) {
         self.set_lap(Lap::default());
         out.note("TA-5", format_args!("lets the token rest"));
-        out.set_timer(Timer::Rest, Span::exactly(self.config.rest));
+        out.set_timer(Timer::Rest, Span::exactly(self.config.rest_time));
     }
 
-    /// TA-5. Ignored if the client has ended the rest by a request.
+    /// TA-5. Has no effect if the client has ended the rest by a request.
     fn end_rest(&mut self, out: &mut Effects<'_, Self>) {
         if self.phase.is_idle() {
-            self.pass("TA-5", out);
+            self.pass_token("TA-5", out);
         }
     }
 
-    fn pass(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
+    fn pass_token(&mut self, rule: &'static str, out: &mut Effects<'_, Self>) {
         let Some(token) = self.slot.take() else { return };
         out.note(rule, format_args!("passes the token on"));
-        self.send_on(Cargo::Token(token), out);
+        self.pass_to_next(Cargo::Token(token), out);
     }
 
     /// Passes the token or a search to the next member that is not known to have crashed. A search
     /// ends if only its starter follows, and the starter has crashed or is this node.
-    fn send_on(&mut self, cargo: Cargo, out: &mut Effects<'_, Self>) {
+    fn pass_to_next(&mut self, cargo: Cargo, out: &mut Effects<'_, Self>) {
         if let Some(pass) = self.passing.begin(cargo) {
-            let cargo = cargo.moved(pass.hops, self.config.round);
+            let cargo = cargo.moved(pass.hops, self.config.hops_per_round);
             out.send(pass.to, Message::Pass { number: pass.number, cargo });
-            return out.set_timer(Timer::Silence(pass.number), Span::exactly(self.config.answer));
+            return out.set_timer(Timer::Silence(pass.number), Span::exactly(self.config.max_answer_time));
         }
         match cargo {
             Cargo::Token(token) => self.remain_alone(token, out),
-            Cargo::Search(search) if search.starter == self.config.me => self.receive_own(search, out),
+            Cargo::Search(search) if search.starter == self.config.me => self.on_own_search(search, out),
             Cargo::Search(search) => {
                 out.note("TA-3", format_args!("drops the search of {}, which has crashed", search.starter));
             }
@@ -427,7 +429,7 @@ impl TokenRingAcknowledged {
 
     /// TA-12. All others have turned out to have crashed, one after the other.
     fn remain_alone(&mut self, token: Token<Lap>, out: &mut Effects<'_, Self>) {
-        self.take(Token { label: Lap::default(), ..token }, out);
+        self.store_token(Token { label: Lap::default(), ..token }, out);
         self.use_token("TA-12", out);
     }
 
@@ -440,16 +442,17 @@ impl TokenRingAcknowledged {
         }
     }
 
-    /// TA-3. In the synchronous model a silent node crashed before the pass arrived there, and all
-    /// its earlier messages have arrived by now.
-    fn skip(&mut self, number: Number, out: &mut Effects<'_, Self>) {
+    /// TA-3. Passes the content of an unacknowledged pass to the next member. In the synchronous
+    /// model a silent node crashed before the pass arrived there, and all its earlier messages have
+    /// arrived by now.
+    fn skip_silent_member(&mut self, number: Number, out: &mut Effects<'_, Self>) {
         let Some((crashed, cargo)) = self.passing.time_out(number) else { return };
         out.note("TA-3", format_args!("suspects {crashed}, and skips it"));
         let cargo = match cargo {
             Cargo::Token(token) => Cargo::Token(Token { fence: token.fence.next(), ..token }),
             Cargo::Search(search) => Cargo::Search(search),
         };
-        self.send_on(cargo, out);
+        self.pass_to_next(cargo, out);
     }
 
     /// TA-8. A node that is still passing the token on knows where it is.
@@ -463,11 +466,11 @@ impl TokenRingAcknowledged {
             out.note("TA-8", format_args!("does not search: it is still passing the token on"));
             return self.set_patience_timer(out);
         }
-        let generation = Epoch(self.sought.max(self.seen.epoch).0.saturating_add(1));
-        self.sought = generation;
+        let generation = Epoch(self.max_generation.max(self.youngest_fence.epoch).0.saturating_add(1));
+        self.max_generation = generation;
         self.watch = Watch::Searching(generation);
         out.note("TA-8", format_args!("searches for the token, to create one of generation {generation}"));
-        self.send_on(Cargo::Search(Search { starter: self.config.me, generation }), out);
+        self.pass_to_next(Cargo::Search(Search { starter: self.config.me, generation }), out);
         // If all others have crashed, the search has ended already.
         if self.watch != Watch::Off {
             self.set_patience_timer(out);
@@ -475,15 +478,15 @@ impl TokenRingAcknowledged {
     }
 
     fn set_patience_timer(&self, out: &mut Effects<'_, Self>) {
-        out.set_timer(Timer::Patience, Span::exactly(self.config.patience));
+        out.set_timer(Timer::Patience, Span::exactly(self.config.max_round_time));
     }
 
     /// TA-9. The token can get behind a search only by passing its starter, so a search that
     /// returns has found no token anywhere. Each of two searches passes the other's starter, which
     /// either stops it or ends its own.
-    fn receive_search(&mut self, search: Search, out: &mut Effects<'_, Self>) {
+    fn on_search(&mut self, search: Search, out: &mut Effects<'_, Self>) {
         let Search { starter, generation } = search;
-        self.sought = self.sought.max(generation);
+        self.max_generation = self.max_generation.max(generation);
         if self.slot.has_token() {
             return out.note("TA-9", format_args!("stops the search of {starter}: the token is here"));
         }
@@ -498,7 +501,7 @@ impl TokenRingAcknowledged {
             self.end_search(out);
         }
         out.note("TA-9", format_args!("passes the search of {starter} on"));
-        self.send_on(Cargo::Search(search), out);
+        self.pass_to_next(Cargo::Search(search), out);
     }
 
     /// TA-9. The patience timer of a waiting node keeps running: the higher member may crash, and
@@ -512,15 +515,15 @@ impl TokenRingAcknowledged {
         }
     }
 
-    /// TA-10. Ignored if the search has been ended or the token has arrived meanwhile.
-    fn receive_own(&mut self, search: Search, out: &mut Effects<'_, Self>) {
+    /// TA-10. Has no effect if the search has ended or the token has arrived meanwhile.
+    fn on_own_search(&mut self, search: Search, out: &mut Effects<'_, Self>) {
         let Search { generation, .. } = search;
         if self.watch != Watch::Searching(generation) {
             return out.note("TA-10", format_args!("ignores its own search, which has ended"));
         }
         out.note("TA-10", format_args!("creates a new token: no node has one"));
         let fence = Fence { epoch: generation, counter: 0 };
-        self.take(Token { fence, label: Lap::default() }, out);
+        self.store_token(Token { fence, label: Lap::default() }, out);
         self.use_token("TA-10", out);
     }
 
@@ -531,12 +534,12 @@ impl TokenRingAcknowledged {
     }
 
     fn has_gone_round(&self) -> bool {
-        self.slot.label().is_some_and(|lap| lap.hops >= self.config.round)
+        self.slot.label().is_some_and(|lap| lap.hops >= self.config.hops_per_round)
     }
 
     /// Returns whether no other node has entered since the token was last here. After a full round
     /// the last entry was our own, or that of a crashed node.
-    fn was_unused(&self) -> bool {
+    fn no_other_has_entered(&self) -> bool {
         self.slot.label().is_some_and(|lap| !lap.used) || self.has_gone_round()
     }
 

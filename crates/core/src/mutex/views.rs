@@ -58,7 +58,8 @@ pub struct Waiter {
     pub node: NodeId,
     pub patience: Patience,
     pub access: Access,
-    /// The number or stamp of its request in this view. It increases along the queue.
+    /// The number or the clock of the stamp of its request in this view. It increases along the
+    /// queue.
     pub clock: Clock,
 }
 
@@ -88,24 +89,21 @@ impl ViewStart {
                     inside.insert(node, access);
                 }
                 ClientState::Waiting { requested_at, patience, access } => {
-                    let place = queued.iter().position(|queued| *queued == node).unwrap_or(usize::MAX);
-                    waiting.push(((place, requested_at, node), (patience, access)));
+                    let queue_position = queued.iter().position(|queued| *queued == node).unwrap_or(usize::MAX);
+                    waiting.push(((queue_position, requested_at, node), (patience, access)));
                 }
             }
         }
-        waiting.sort_unstable_by_key(|(place, _)| *place);
-        let numbered = waiting.into_iter().zip(clock.0..).map(|(((_, _, node), (patience, access)), before)| Waiter {
-            node,
-            patience,
-            access,
-            clock: Clock(before.saturating_add(1)),
+        waiting.sort_unstable_by_key(|(service_order, _)| *service_order);
+        let numbered = waiting.into_iter().zip(clock.0..).map(|(((_, _, node), (patience, access)), previous)| {
+            Waiter { node, patience, access, clock: Clock(previous.saturating_add(1)) }
         });
         let waiting: Vec<_> = numbered.collect();
         let floor = Floor { clock, fence: Fence { epoch: view.epoch(), counter } };
         Self { group: view.members().clone(), inside, waiting, floor }
     }
 
-    /// The state of an idle node without a group.
+    /// The state of an idle node that is the only member of its group.
     fn alone(me: NodeId) -> Self {
         let floor = Floor { clock: Clock::default(), fence: Fence { epoch: Epoch(0), counter: 0 } };
         Self { group: core::iter::once(me).collect(), inside: BTreeMap::new(), waiting: Vec::new(), floor }
@@ -156,8 +154,8 @@ impl ViewStart {
     /// Returns the floor of a member. A waiting node's next request gets the number that all
     /// members expect; other nodes get larger numbers.
     fn floor_of(&self, node: NodeId) -> Floor {
-        let place = self.waiting.iter().position(|waiter| waiter.node == node).unwrap_or(self.waiting.len());
-        Floor { clock: Clock(self.floor.clock.0.saturating_add(place as u64)), fence: self.floor.fence }
+        let waiters_before = self.waiting.iter().position(|waiter| waiter.node == node).unwrap_or(self.waiting.len());
+        Floor { clock: Clock(self.floor.clock.0.saturating_add(waiters_before as u64)), fence: self.floor.fence }
     }
 }
 
@@ -173,8 +171,8 @@ pub trait ViewTransition: Protocol<Command = Command, Event = Event, Durable = (
     }
 
     /// Resets the node to a member of the new group with this state: in the critical section,
-    /// waiting or idle, and aware of the current holder. A node that waited before but is idle
-    /// afterwards repeats its request.
+    /// waiting or idle, and aware of the current holder. If the client waited and the node is idle
+    /// afterwards, `resume` repeats the request.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart);
 
     /// Runs the first actions in the new view, such as granting the first queued request.
@@ -202,7 +200,7 @@ impl<P: ViewTransition> InViews for P {
         self.raise(&start.floor_of(me));
         self.start_view(out);
         if let (ClientState::Waiting { patience, access, .. }, ClientState::Idle) = (before, self.client_state()) {
-            self.step(now, Input::Command(command(patience, access)), out);
+            self.step(now, Input::Command(request_command(patience, access)), out);
         }
     }
 
@@ -214,7 +212,7 @@ impl<P: ViewTransition> InViews for P {
         let floor = self.floor();
         self.begin_view(me, &ViewStart::alone(me));
         self.raise(&floor);
-        // An idle node without a group has nothing to send or emit, so its effects are discarded.
+        // An idle node that is alone has nothing to send or emit, so its effects are discarded.
         let mut discarded: Vec<Effect<Self>> = Vec::new();
         self.start_view(&mut Effects::new(&mut discarded));
     }
@@ -241,8 +239,8 @@ impl Leased<Command> for Event {
     }
 }
 
-/// Returns the command that makes such a request.
-const fn command(patience: Patience, access: Access) -> Command {
+/// Returns the command that makes a request with this patience and access.
+const fn request_command(patience: Patience, access: Access) -> Command {
     match (patience, access) {
         (Patience::Try, _) => Command::Try,
         (Patience::Wait, Access::Exclusive) => Command::Acquire,

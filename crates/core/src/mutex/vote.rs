@@ -2,6 +2,7 @@
 
 use crate::clock::Stamp;
 
+/// A request that has a stamp.
 pub(super) trait Stamped: Copy + PartialEq {
     fn stamp(&self) -> Stamp;
 }
@@ -37,6 +38,7 @@ impl<R: Stamped> Vote<R> {
         self.holder
     }
 
+    /// Gives the vote to a request if it is free or held by an earlier request of the same node.
     pub(super) fn try_give(&mut self, to: R) -> VoteOutcome<R> {
         let outcome = match self.holder {
             None => VoteOutcome::Given,
@@ -49,7 +51,7 @@ impl<R: Stamped> Vote<R> {
         outcome
     }
 
-    /// Returns the vote to the voter. Returns whether this request held it.
+    /// Frees the vote if this request holds it. Returns whether it did.
     pub(super) fn take_back(&mut self, from: R) -> bool {
         let held = self.holder == Some(from);
         if held {

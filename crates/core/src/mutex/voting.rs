@@ -70,11 +70,11 @@ pub const RESOURCE: &str = "plotter";
 
 /// Lower bound for the unit of waiting times: however fast messages are, competing requests must be
 /// able to miss each other.
-const LEAST_WAIT: Duration = Duration::from_micros(1);
+const MIN_RETRY_UNIT: Duration = Duration::from_micros(1);
 
 /// Returns the unit of waiting times.
-fn unit(bounds: Bounds) -> Duration {
-    bounds.round_trip().max(LEAST_WAIT)
+fn retry_unit(bounds: Bounds) -> Duration {
+    bounds.round_trip().max(MIN_RETRY_UNIT)
 }
 
 /// Whether a node requests all votes at once or one after the other.
@@ -106,10 +106,10 @@ struct Config {
     /// The voter of each replica.
     hosts: Vec<NodeId>,
     /// The number of votes that suffice to enter.
-    needed: usize,
+    needed_votes: usize,
     request_mode: RequestMode,
     /// The unit of waiting times.
-    answer: Duration,
+    retry_unit: Duration,
 }
 
 /// A request without enough votes so far.
@@ -118,10 +118,11 @@ struct Waiting {
     bid: Bid,
     patience: Patience,
     pace: Pace,
-    /// The longest next waiting time, in units.
-    window: u64,
+    /// The longest next waiting time, in retry units, beyond the one unit that every node waits.
+    max_delay: u64,
 }
 
+/// Whether an attempt is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pace {
     Asking,
@@ -218,9 +219,9 @@ impl Voting {
             group,
             resource: resource.into(),
             hosts,
-            needed,
+            needed_votes: needed,
             request_mode,
-            answer: unit(bounds),
+            retry_unit: retry_unit(bounds),
         })
     }
 
@@ -239,9 +240,9 @@ impl Voting {
             group,
             resource: RESOURCE.into(),
             hosts,
-            needed,
+            needed_votes: needed,
             request_mode,
-            answer: unit(bounds),
+            retry_unit: retry_unit(bounds),
         })
     }
 
@@ -252,7 +253,7 @@ impl Voting {
     }
 
     /// Raises the clock, so that a restarted node does not reuse the stamps of earlier
-    /// incarnations.
+    /// incarnations: each has 2³² clock readings of its own.
     fn start(&mut self, Incarnation(incarnation): Incarnation) {
         self.clock.witness(Clock(incarnation << 32));
     }
@@ -261,8 +262,10 @@ impl Voting {
     /// answers for replicas of others.
     fn on_message(&mut self, from: NodeId, message: Message, out: &mut Effects<'_, Self>) {
         match message {
-            Message::Request { replica, claim } if self.is_of(claim, from) => self.on_request(replica, claim, out),
-            Message::Release { replica, claim, fence } if self.is_of(claim, from) => {
+            Message::Request { replica, claim } if self.is_claim_of(claim, from) => {
+                self.on_request(replica, claim, out);
+            }
+            Message::Release { replica, claim, fence } if self.is_claim_of(claim, from) => {
                 self.on_release(replica, claim, fence, out);
             }
             Message::Vote { replica, claim, fence } if self.host(replica) == Some(from) => {
@@ -280,7 +283,8 @@ impl Voting {
         }
     }
 
-    fn is_of(&self, claim: Claim, from: NodeId) -> bool {
+    /// Returns whether this is the claim of a request of this member.
+    fn is_claim_of(&self, claim: Claim, from: NodeId) -> bool {
         claim.stamp.node == from && self.config.group.contains(from)
     }
 
@@ -292,7 +296,7 @@ impl Voting {
     fn request(&mut self, patience: Patience, out: &mut Effects<'_, Self>) {
         let stamp = Stamp { clock: self.clock.tick(), node: self.config.me };
         let bid = Bid::new(stamp, self.config.hosts.len());
-        self.phase = Phase::Waiting(Waiting { bid, patience, pace: Pace::BackingOff, window: 1 });
+        self.phase = Phase::Waiting(Waiting { bid, patience, pace: Pace::BackingOff, max_delay: 1 });
         self.attempt("VO-1", out);
     }
 
@@ -307,7 +311,7 @@ impl Voting {
         let stamp = ours.bid.stamp;
         out.note(
             rule,
-            format_args!("requests {} of {} votes with {stamp}", self.config.needed, self.config.hosts.len()),
+            format_args!("requests {} of {} votes with {stamp}", self.config.needed_votes, self.config.hosts.len()),
         );
         match self.config.request_mode {
             RequestMode::AllAtOnce => self.ask_all(out),
@@ -385,11 +389,13 @@ impl Voting {
     /// VO-3, VO-6 and VO-9. An attempt ends as soon as its outcome is certain.
     fn evaluate(&mut self, out: &mut Effects<'_, Self>) {
         let Phase::Waiting(Waiting { bid, patience, pace: Pace::Asking, .. }) = &self.phase else { return };
-        let (votes, denied) = (bid.count(Answer::Voted), bid.count(Answer::Denied));
+        let (votes, denials) = (bid.count(Answer::Voted), bid.count(Answer::Denied));
         match patience {
-            _ if votes >= self.config.needed => self.enter(out),
-            Patience::Wait if bid.voters.len() - denied < self.config.needed => self.back_off(out),
-            Patience::Try if bid.voters.len() - denied < self.config.needed => self.end("VO-9", Event::Denied, out),
+            _ if votes >= self.config.needed_votes => self.enter(out),
+            Patience::Wait if bid.voters.len() - denials < self.config.needed_votes => self.back_off(out),
+            Patience::Try if bid.voters.len() - denials < self.config.needed_votes => {
+                self.end("VO-9", Event::Denied, out);
+            }
             Patience::Wait | Patience::Try => self.ask_next(out),
         }
     }
@@ -417,12 +423,12 @@ impl Voting {
     /// VO-6. Every waiting time is long enough for the returned votes to arrive, and the longest
     /// has room for all nodes.
     fn back_off(&mut self, out: &mut Effects<'_, Self>) {
-        let Phase::Waiting(Waiting { bid, pace, window, .. }) = &mut self.phase else { return };
-        let answer = self.config.answer;
-        let span = Span::between(answer, answer.times(window.saturating_add(1)));
-        out.note("VO-6", format_args!("cannot get {} votes for {}; waits {span}", self.config.needed, bid.stamp));
+        let Phase::Waiting(Waiting { bid, pace, max_delay, .. }) = &mut self.phase else { return };
+        let unit = self.config.retry_unit;
+        let span = Span::between(unit, unit.times(max_delay.saturating_add(1)));
+        out.note("VO-6", format_args!("cannot get {} votes for {}; waits {span}", self.config.needed_votes, bid.stamp));
         *pace = Pace::BackingOff;
-        *window = window.saturating_mul(2).min(4 * self.config.hosts.len() as u64);
+        *max_delay = max_delay.saturating_mul(2).min(4 * self.config.hosts.len() as u64);
         let votes = bid.return_all_votes();
         out.set_timer(Timer::Retry, span);
         for (replica, claim) in votes {
@@ -484,16 +490,16 @@ impl Voting {
                 debug_assert_eq!(bid.count(Answer::Voted), 0, "a node that backs off keeps no vote");
             }
             Phase::Waiting(Waiting { bid, pace: Pace::Asking, .. }) => {
-                let (votes, denied) = (bid.count(Answer::Voted), bid.count(Answer::Denied));
-                debug_assert!(votes < self.config.needed, "a node with enough votes is in the critical section");
+                let (votes, denials) = (bid.count(Answer::Voted), bid.count(Answer::Denied));
+                debug_assert!(votes < self.config.needed_votes, "a node with enough votes is in the critical section");
                 debug_assert!(
-                    bid.voters.len() - denied >= self.config.needed,
+                    bid.voters.len() - denials >= self.config.needed_votes,
                     "a node that cannot get enough votes backs off"
                 );
             }
             Phase::Inside(bid) => {
                 debug_assert!(
-                    bid.count(Answer::Voted) >= self.config.needed,
+                    bid.count(Answer::Voted) >= self.config.needed_votes,
                     "the node in the critical section has enough votes"
                 );
             }

@@ -41,8 +41,8 @@ impl ScriptCommand for deadlock::Command {
         let (word, process) = word.split_once('@').unwrap_or((word, "0"));
         let process = process.parse().ok()?;
         match word.split_once('-').unwrap_or((word, "")) {
-            ("ask", whom) => Some(Self::Ask { process, need: need(whom)? }),
-            ("answer", whom) => Some(Self::Answer { process, to: agent(whom)? }),
+            ("ask", agents) => Some(Self::Ask { process, need: parse_need(agents)? }),
+            ("answer", word) => Some(Self::Answer { process, to: parse_agent(word)? }),
             ("give", "up") => Some(Self::GiveUp { process }),
             ("look", "") => Some(Self::Look { process }),
             _ => None,
@@ -50,21 +50,23 @@ impl ScriptCommand for deadlock::Command {
     }
 }
 
-fn need(words: &str) -> Option<Need<Agent>> {
+/// Parses `P2+R3` (all of these) or `P2|P3` (any one of these).
+fn parse_need(words: &str) -> Option<Need<Agent>> {
     if words.contains('|') {
-        return words.split('|').map(agent).collect::<Option<_>>().map(Need::Any);
+        return words.split('|').map(parse_agent).collect::<Option<_>>().map(Need::Any);
     }
-    words.split('+').filter(|word| !word.is_empty()).map(agent).collect::<Option<_>>().map(Need::All)
+    words.split('+').filter(|word| !word.is_empty()).map(parse_agent).collect::<Option<_>>().map(Need::All)
 }
 
-/// Parses `P2`, `P2.1` or `R3`.
-fn agent(word: &str) -> Option<Agent> {
-    let (kind, place) = word.split_at_checked(1)?;
-    let (site, which) = place.split_once('.').unwrap_or((place, "0"));
-    let (site, which) = (NodeId::new(site.parse().ok()?)?, which.parse().ok()?);
+/// Parses `P2` (the first process of site 2), `P2.1` (its second process) or `R3` (the first
+/// resource of site 3).
+fn parse_agent(word: &str) -> Option<Agent> {
+    let (kind, location) = word.split_at_checked(1)?;
+    let (site, index) = location.split_once('.').unwrap_or((location, "0"));
+    let (site, index) = (NodeId::new(site.parse().ok()?)?, index.parse().ok()?);
     match kind {
-        "P" => Some(Agent::process(site, which)),
-        "R" => Some(Agent::resource(site, which)),
+        "P" => Some(Agent::process(site, index)),
+        "R" => Some(Agent::resource(site, index)),
         _ => None,
     }
 }

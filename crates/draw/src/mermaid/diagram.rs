@@ -12,9 +12,9 @@ use quorate_journal::words::{TextKind, millis};
 use std::collections::BTreeSet;
 
 /// Colour of a partition, faint enough for light and dark pages.
-const PARTITION: &str = "rgba(200, 50, 43, 0.12)";
+const PARTITION_COLOUR: &str = "rgba(200, 50, 43, 0.12)";
 /// Colour of any other lasting fault.
-const OTHER_FAULT: &str = "rgba(232, 164, 23, 0.12)";
+const OTHER_FAULT_COLOUR: &str = "rgba(232, 164, 23, 0.12)";
 /// Line break in a note.
 const BREAK: &str = "<br/>";
 
@@ -27,7 +27,7 @@ const MAX_EARLIER: usize = 12;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     All,
-    Less,
+    WithoutRules,
 }
 
 /// A diagram that is being written.
@@ -64,13 +64,13 @@ impl<'a> SequenceDiagram<'a> {
 
     /// Returns the diagram, and the number of items that did not fit.
     pub(super) fn write(mut self) -> (String, usize) {
-        self.begin();
+        self.write_head();
         let items = std::mem::take(&mut self.items);
         let mut written = 0;
         for (index, item) in items.iter().enumerate() {
             let before = (self.active.clone(), self.blocks.clone());
-            self.item(index, item, &items);
-            if self.length + self.pending() > MAX_CHARACTERS {
+            self.write_item(item, &items);
+            if self.length + self.pending_length() > MAX_CHARACTERS {
                 self.statements.clear();
                 (self.active, self.blocks) = before;
                 break;
@@ -79,11 +79,11 @@ impl<'a> SequenceDiagram<'a> {
             written = index + 1;
         }
         let missing = items.len() - written;
-        self.end(missing);
+        self.write_tail(missing);
         (self.text, missing)
     }
 
-    fn begin(&mut self) {
+    fn write_head(&mut self) {
         self.push("sequenceDiagram");
         let heading = &self.scene.heading;
         let nodes = counted(heading.nodes as u64, "node");
@@ -119,8 +119,8 @@ impl<'a> SequenceDiagram<'a> {
             self.note_over_all(&[counted(omitted.before, "earlier journal line")]);
         }
         // Lines before and after are counted in notes of their own.
-        let left_out = Omitted { before: 0, after: 0, bands: omitted.bands + bands as u64, ..omitted };
-        if let Some(words) = left_out.summary() {
+        let omitted_elsewhere = Omitted { before: 0, after: 0, bands: omitted.bands + bands as u64, ..omitted };
+        if let Some(words) = omitted_elsewhere.summary() {
             self.note_over_all(&[words]);
         }
         match self.scene.lanes.len() - self.lanes.len() {
@@ -128,17 +128,17 @@ impl<'a> SequenceDiagram<'a> {
             1 => self.note_over_all(&["1 more node does not fit into the diagram, select fewer nodes".into()]),
             more => self.note_over_all(&[format!("{more} more nodes do not fit into the diagram, select fewer nodes")]),
         }
-        let has_rules = self.scene.steps.iter().any(|step| step.parts.iter().any(|(sort, _)| *sort == TextKind::Rule));
-        if self.detail == Detail::Less && has_rules {
+        let has_rules = self.scene.steps.iter().any(|step| step.parts.iter().any(|(kind, _)| *kind == TextKind::Rule));
+        if self.detail == Detail::WithoutRules && has_rules {
             self.note_over_all(&["The notes of rules do not fit into the diagram".into()]);
         }
     }
 
-    fn has(&self, lane: usize) -> bool {
+    fn has_lane(&self, lane: usize) -> bool {
         lane < self.lanes.len()
     }
 
-    fn end(&mut self, missing: usize) {
+    fn write_tail(&mut self, missing: usize) {
         for lane in std::mem::take(&mut self.active) {
             let name = self.name(lane);
             self.add(format!("deactivate {name}"));
@@ -159,16 +159,16 @@ impl<'a> SequenceDiagram<'a> {
         self.flush();
     }
 
-    fn item(&mut self, index: usize, item: &TimelineItem, items: &[TimelineItem]) {
+    fn write_item(&mut self, item: &TimelineItem, items: &[TimelineItem]) {
         match item.kind {
             ItemKind::Step(step) => {
-                if let Some(shown) = self.scene.steps.get(step).filter(|step| self.has(step.lane)) {
+                if let Some(shown) = self.scene.steps.get(step).filter(|step| self.has_lane(step.lane)) {
                     self.step(step, shown);
                 }
             }
             ItemKind::Mark(mark) => {
                 let mark = self.scene.marks.get(mark);
-                if let Some(mark) = mark.filter(|mark| mark.lane.is_none_or(|lane| self.has(lane))) {
+                if let Some(mark) = mark.filter(|mark| mark.lane.is_none_or(|lane| self.has_lane(lane))) {
                     self.mark(mark);
                 }
             }
@@ -180,15 +180,15 @@ impl<'a> SequenceDiagram<'a> {
             }
             ItemKind::Violation(violation) => {
                 if let Some(violation) = self.scene.violations.get(violation) {
-                    self.note_over_all(&[self.timed(item.position.time, &format!("✗ {}", violation.text))]);
+                    self.note_over_all(&[self.with_time(item.position.time, &format!("✗ {}", violation.text))]);
                 }
             }
             ItemKind::View(view_span) => {
                 if let Some(view_span) = self.scene.view_spans.get(view_span) {
-                    self.note_over_all(&[self.timed(item.position.time, &view_span.view.to_string())]);
+                    self.note_over_all(&[self.with_time(item.position.time, &view_span.view.to_string())]);
                 }
             }
-            ItemKind::BandStart(band) => self.band_begins(band, Some((index, items))),
+            ItemKind::BandStart(band) => self.band_begins(band, Some(items)),
             ItemKind::BandEnd(band) => self.band_ends(band, item.position.time),
         }
     }
@@ -197,7 +197,7 @@ impl<'a> SequenceDiagram<'a> {
         let received = match step.cause {
             // A message from a node without a lane is described in the note.
             Cause::Message(arrow) => {
-                arrow.and_then(|arrow| self.scene.arrows.get(arrow)).filter(|arrow| self.has(arrow.from))
+                arrow.and_then(|arrow| self.scene.arrows.get(arrow)).filter(|arrow| self.has_lane(arrow.from))
             }
             Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Disk | Cause::Membership => None,
         };
@@ -208,7 +208,7 @@ impl<'a> SequenceDiagram<'a> {
             None if step.cause == Cause::Disk && !step.parts.is_empty() => {}
             None => lines.push(step.input.clone()),
         }
-        let shown = step.parts.iter().filter(|(sort, _)| match sort {
+        let shown = step.parts.iter().filter(|(kind, _)| match kind {
             TextKind::Rule => self.detail == Detail::All,
             TextKind::Event | TextKind::Queue => true,
             TextKind::Input | TextKind::Send | TextKind::Control | TextKind::World => false,
@@ -231,7 +231,7 @@ impl<'a> SequenceDiagram<'a> {
                 });
                 self.set_role(lane, role.unwrap_or_default());
             }
-            None => self.note_over_all(&[self.timed(mark.position.time, &mark.text)]),
+            None => self.note_over_all(&[self.with_time(mark.position.time, &mark.text)]),
         }
     }
 
@@ -246,38 +246,39 @@ impl<'a> SequenceDiagram<'a> {
     }
 
     /// Begins a lasting fault. It is a coloured block if it ends before the block around it.
-    fn band_begins(&mut self, band: usize, here: Option<(usize, &[TimelineItem])>) {
+    /// `items_now` is `None` if the fault began before the window.
+    fn band_begins(&mut self, band: usize, items_now: Option<&[TimelineItem]>) {
         let Some(fault) = self.scene.bands.get(band) else { return };
-        let items = here.map_or(&self.items[..], |(_, items)| items);
-        let end = |band: usize| {
+        let items = items_now.unwrap_or(&self.items);
+        let end_index = |band: usize| {
             let end = items.iter().position(|item| item.kind == ItemKind::BandEnd(band));
             end.unwrap_or(usize::MAX)
         };
-        let nests = self.blocks.last().is_none_or(|around| end(band) <= end(*around));
-        if nests {
+        let fits_inside = self.blocks.last().is_none_or(|outer| end_index(band) <= end_index(*outer));
+        if fits_inside {
             self.blocks.push(band);
-            self.add(format!("rect {}", if fault.is_cut { PARTITION } else { OTHER_FAULT }));
+            self.add(format!("rect {}", if fault.is_partition { PARTITION_COLOUR } else { OTHER_FAULT_COLOUR }));
         }
-        let text = if here.is_some() { self.timed(fault.from.time, &fault.text) } else { fault.text.clone() };
+        let text = if items_now.is_some() { self.with_time(fault.from.time, &fault.text) } else { fault.text.clone() };
         self.note_over_all(&[text]);
     }
 
     fn band_ends(&mut self, band: usize, time: Time) {
         let block = self.blocks.iter().position(|open| *open == band);
-        if let Some(place) = block {
+        if let Some(index) = block {
             // Inner blocks without an end are closed too.
-            for _ in self.blocks.drain(place..).collect::<Vec<_>>() {
+            for _ in self.blocks.drain(index..).collect::<Vec<_>>() {
                 self.add("end".into());
             }
         }
         if let Some(fault) = self.scene.bands.get(band) {
-            self.note_over_all(&[self.timed(time, &format!("{} ends", fault.text))]);
+            self.note_over_all(&[self.with_time(time, &format!("{} ends", fault.text))]);
         }
     }
 
     /// Draws a message. It arrives unless `fate` says otherwise.
     fn arrow(&mut self, arrow: &Arrow, fate: Option<Head>) {
-        if !self.has(arrow.from) || !self.has(arrow.to) {
+        if !self.has_lane(arrow.from) || !self.has_lane(arrow.to) {
             return;
         }
         let dotted = arrow.class == Class::Control || self.replies.contains(arrow.kind.as_str());
@@ -305,7 +306,7 @@ impl<'a> SequenceDiagram<'a> {
     /// Adds a note over one node. Its first line starts with the time.
     fn note(&mut self, lane: usize, time: Time, mut lines: Vec<String>) {
         if let Some(first) = lines.first_mut() {
-            *first = self.timed(time, first);
+            *first = self.with_time(time, first);
             let text = note_text(&lines);
             let name = self.name(lane);
             self.add(format!("Note over {name}: {text}"));
@@ -320,7 +321,7 @@ impl<'a> SequenceDiagram<'a> {
         self.add(format!("Note over {over}: {text}"));
     }
 
-    fn timed(&self, time: Time, text: &str) -> String {
+    fn with_time(&self, time: Time, text: &str) -> String {
         format!("{} ms · {text}", millis(self.scene.relative(time)))
     }
 
@@ -333,10 +334,11 @@ impl<'a> SequenceDiagram<'a> {
     }
 
     /// Length that the pending statements and the closing lines would add.
-    fn pending(&self) -> usize {
+    fn pending_length(&self) -> usize {
+        const INDENT_AND_BREAK: usize = 5;
         const LONGEST_CLOSING: usize = 32;
         const LAST_NOTES: usize = 240;
-        let statements: usize = self.statements.iter().map(|statement| length(statement) + 5).sum();
+        let statements: usize = self.statements.iter().map(|statement| length(statement) + INDENT_AND_BREAK).sum();
         statements + (self.active.len() + self.blocks.len()) * LONGEST_CLOSING + LAST_NOTES
     }
 
@@ -361,12 +363,12 @@ fn note_text(lines: &[String]) -> String {
 
 /// Breaks a line that is too long.
 fn wrap(line: &str) -> Vec<String> {
-    const LONGEST: usize = 44;
+    const MAX_LINE_CHARS: usize = 44;
     let mut lines = vec![String::new()];
     for word in line.split(' ') {
         match lines.last_mut() {
             Some(last) if last.is_empty() => last.push_str(word),
-            Some(last) if last.chars().count() + 1 + word.chars().count() <= LONGEST => {
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= MAX_LINE_CHARS => {
                 last.push(' ');
                 last.push_str(word);
             }

@@ -13,19 +13,19 @@ const MAX_CHARS: usize = 160;
 /// Mermaid uses internally for such code points, and the keyword that ends a block.
 pub(super) fn escaped(text: &str) -> String {
     let short = shortened(text, MAX_CHARS);
-    let setting = [":", "wrap:", "nowrap:"].iter().any(|setting| short.trim_start().starts_with(setting));
+    let is_setting = [":", "wrap:", "nowrap:"].iter().any(|setting| short.trim_start().starts_with(setting));
     let mut safe = String::with_capacity(text.len() + 16);
     let mut rest: &str = &short;
     while let Some(character) = rest.chars().next() {
-        let behind = &rest[character.len_utf8()..];
-        let block_end = is_end(rest) && !safe.ends_with(char::is_alphanumeric);
-        let colon = character == ':' && behind.starts_with(' ') && !setting;
-        if colon || (is_plain(character) && !block_end) {
+        let after = &rest[character.len_utf8()..];
+        let is_block_end = is_end(rest) && !safe.ends_with(char::is_alphanumeric);
+        let is_plain_colon = character == ':' && after.starts_with(' ') && !is_setting;
+        if is_plain_colon || (is_plain(character) && !is_block_end) {
             safe.push(character);
         } else {
             let _ = write!(safe, "#{};", u32::from(character));
         }
-        rest = behind;
+        rest = after;
     }
     safe
 }
@@ -33,7 +33,7 @@ pub(super) fn escaped(text: &str) -> String {
 /// Whether a text starts with the keyword that ends a block.
 fn is_end(text: &str) -> bool {
     text.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("end"))
-        && !text.get(3..).is_some_and(|behind| behind.starts_with(char::is_alphanumeric))
+        && !text.get(3..).is_some_and(|after| after.starts_with(char::is_alphanumeric))
 }
 
 /// Whether a character needs no escape. A colon needs none only before a space: before an escape,

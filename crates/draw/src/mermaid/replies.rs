@@ -23,22 +23,23 @@ pub(super) fn replies(scene: &Scene) -> BTreeSet<&str> {
         let is_request = |request: &&Arrow| {
             request.from == arrow.to && first_seen.get(request.kind.as_str()) < first_seen.get(arrow.kind.as_str())
         };
-        let alone = receivers.get(&(step, arrow.kind.as_str())) == Some(&1);
-        alone && requests.get(step).is_some_and(|requests| requests.iter().any(is_request))
+        let has_one_receiver = receivers.get(&(step, arrow.kind.as_str())) == Some(&1);
+        has_one_receiver && requests.get(step).is_some_and(|requests| requests.iter().any(is_request))
     };
     scene.arrows.iter().filter(|arrow| is_reply(arrow)).map(|arrow| arrow.kind.as_str()).collect()
 }
 
 /// Returns the messages to which each step may reply.
 fn requests(scene: &Scene) -> Vec<Vec<&Arrow>> {
-    let mut taken: BTreeMap<usize, Vec<&Arrow>> = BTreeMap::new();
+    // For each lane, the messages since the last disk confirmation.
+    let mut received: BTreeMap<usize, Vec<&Arrow>> = BTreeMap::new();
     let requests = scene.steps.iter().map(|step| match step.cause {
         Cause::Message(arrow) => {
             let arrow: Vec<_> = arrow.and_then(|arrow| scene.arrows.get(arrow)).into_iter().collect();
-            taken.entry(step.lane).or_default().extend(&arrow);
+            received.entry(step.lane).or_default().extend(&arrow);
             arrow
         }
-        Cause::Disk => taken.remove(&step.lane).unwrap_or_default(),
+        Cause::Disk => received.remove(&step.lane).unwrap_or_default(),
         Cause::Start { .. } | Cause::Command | Cause::Timer | Cause::Membership => Vec::new(),
     });
     requests.collect()

@@ -55,24 +55,25 @@ impl Overview {
         self.violations.iter().filter(|violation| (self.from..=self.to).contains(&violation.time)).collect()
     }
 
-    /// Returns the totals as text, with counts formatted by `number`.
-    pub fn totals(&self, number: impl Fn(u64) -> String) -> String {
+    /// Returns the totals as text, with counts formatted by `format_count`.
+    pub fn totals(&self, format_count: impl Fn(u64) -> String) -> String {
         let Bin { steps, messages, control, lost, chosen, crashes } = self.total;
-        let things =
-            |count: u64, one: &str, many: &str| format!("{} {}", number(count), if count == 1 { one } else { many });
-        let mut parts = vec![things(steps, "step", "steps"), things(messages, "message", "messages")];
+        let counted = |count: u64, singular: &str, plural: &str| {
+            format!("{} {}", format_count(count), if count == 1 { singular } else { plural })
+        };
+        let mut parts = vec![counted(steps, "step", "steps"), counted(messages, "message", "messages")];
         if control > 0 {
-            parts.push(format!("{} control", number(control)));
+            parts.push(format!("{} control", format_count(control)));
         }
         if lost > 0 {
-            parts.push(format!("{} lost", number(lost)));
+            parts.push(format!("{} lost", format_count(lost)));
         }
         if crashes > 0 {
-            parts.push(things(crashes, "crash", "crashes"));
+            parts.push(counted(crashes, "crash", "crashes"));
         }
         let chosen_name = self.heading.role_name(Role::Chosen);
         if chosen > 0 && !chosen_name.is_empty() {
-            parts.push(format!("{chosen_name} {}", things(chosen, "time", "times")));
+            parts.push(format!("{chosen_name} {}", counted(chosen, "time", "times")));
         }
         parts.join(", ")
     }
@@ -119,6 +120,7 @@ pub struct NodeRow {
     pub node: NodeId,
     /// Time spent in each role, per bin.
     pub shares: Vec<Shares>,
+    /// Its role at the end.
     pub last: Role,
 }
 

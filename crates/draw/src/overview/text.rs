@@ -27,7 +27,10 @@ const OTHER_FAULT: char = '╍';
 const VIOLATION: char = '▲';
 
 /// Width of row names, in columns.
-const NAMES: usize = 10;
+const NAME_COLUMNS: usize = 10;
+/// Minimum and maximum number of columns of a row after its name.
+const MIN_ROW_COLUMNS: usize = 20;
+const MAX_ROW_COLUMNS: usize = 200;
 /// Maximum number of faults and of violations listed as text; the others are counted.
 const MAX_LISTED: usize = 8;
 
@@ -64,30 +67,40 @@ struct Page<'a> {
     overview: &'a Overview,
     paint: Paint<'a>,
     text: String,
-    chunk: usize,
-    sums: Vec<Bin>,
+    bins_per_column: usize,
+    /// The counts of each column.
+    column_sums: Vec<Bin>,
     /// Width of a row after its name.
     room: usize,
     roles_seen: BTreeSet<char>,
-    chosen: bool,
+    has_chosen: bool,
 }
 
 impl<'a> Page<'a> {
     fn new(overview: &'a Overview, columns: usize, paint: Paint<'a>) -> Self {
-        let room = columns.saturating_sub(NAMES + 2).max(20);
-        let chunk = overview.bins.len().div_ceil(room.min(200)).max(1);
-        let sums = overview.bins.chunks(chunk).map(Bin::sum).collect();
-        Self { overview, paint, text: String::new(), chunk, sums, room, roles_seen: BTreeSet::new(), chosen: false }
+        let room = columns.saturating_sub(NAME_COLUMNS + 2).max(MIN_ROW_COLUMNS);
+        let bins_per_column = overview.bins.len().div_ceil(room.min(MAX_ROW_COLUMNS)).max(1);
+        let column_sums = overview.bins.chunks(bins_per_column).map(Bin::sum).collect();
+        Self {
+            overview,
+            paint,
+            text: String::new(),
+            bins_per_column,
+            column_sums,
+            room,
+            roles_seen: BTreeSet::new(),
+            has_chosen: false,
+        }
     }
 
     fn row(&mut self, name: &str, row: &str) {
-        self.text.push_str(&format!("{name:>NAMES$}  {row}\n"));
+        self.text.push_str(&format!("{name:>NAME_COLUMNS$}  {row}\n"));
     }
 
-    fn signs(&mut self, name: &str, ink: Ink, signs: &str) {
-        match signs.trim_end() {
-            "" => self.text.push_str(&format!("{name:>NAMES$}\n")),
-            signs => self.row(name, &(self.paint)(ink, signs)),
+    fn write_symbols(&mut self, name: &str, ink: Ink, symbols: &str) {
+        match symbols.trim_end() {
+            "" => self.text.push_str(&format!("{name:>NAME_COLUMNS$}\n")),
+            symbols => self.row(name, &(self.paint)(ink, symbols)),
         }
     }
 
@@ -99,8 +112,8 @@ impl<'a> Page<'a> {
     fn nodes(&mut self) {
         let overview = self.overview;
         for row in &overview.rows {
-            let cells: Vec<Cell> = row.shares.chunks(self.chunk).map(|shares| cell(row, shares)).collect();
-            let line = cells.iter().map(|cell| self.sign(*cell)).collect::<String>();
+            let cells: Vec<Cell> = row.shares.chunks(self.bins_per_column).map(|shares| cell(row, shares)).collect();
+            let line = cells.iter().map(|cell| self.cell_symbol(*cell)).collect::<String>();
             self.row(&format!("node {}", row.node), &line);
         }
         if overview.nodes_without_row > 0 {
@@ -109,14 +122,14 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn sign(&mut self, cell: Cell) -> String {
+    fn cell_symbol(&mut self, cell: Cell) -> String {
         match cell {
             Cell::Mostly(role) => {
                 self.roles_seen.insert(role.sign());
                 (self.paint)(Ink::Role(role), role.sign().encode_utf8(&mut [0; 4]))
             }
             Cell::Chosen(eighths) => {
-                self.chosen = true;
+                self.has_chosen = true;
                 let bar = BARS.get(eighths).copied().unwrap_or('█');
                 (self.paint)(Ink::Role(Role::Chosen), bar.encode_utf8(&mut [0; 4]))
             }
@@ -128,16 +141,16 @@ impl<'a> Page<'a> {
         if self.overview.bands.is_empty() {
             return;
         }
-        let mut row = vec![' '; self.sums.len()];
+        let mut row = vec![' '; self.column_sums.len()];
         for band in &self.overview.bands {
             let last = band.to.map_or(self.overview.to, |position| position.time);
             let (from, to) = (self.column(band.from.time), self.column(last));
-            for sign in row.iter_mut().take(to + 1).skip(from).filter(|sign| **sign != PARTITION) {
-                *sign = if band.is_cut { PARTITION } else { OTHER_FAULT };
+            for symbol in row.iter_mut().take(to + 1).skip(from).filter(|symbol| **symbol != PARTITION) {
+                *symbol = if band.is_partition { PARTITION } else { OTHER_FAULT };
             }
         }
         let line: String = row.iter().collect();
-        self.signs("faults", Ink::Alarm, &line);
+        self.write_symbols("faults", Ink::Alarm, &line);
     }
 
     fn messages(&mut self) {
@@ -147,9 +160,9 @@ impl<'a> Page<'a> {
             ("lost", Ink::Alarm, |bin| bin.lost),
             ("crashes", Ink::Alarm, |bin| bin.crashes),
         ];
-        for (name, ink, of) in rows {
-            if name == "messages" || of(&self.overview.total) > 0 {
-                self.signs(name, ink, &bars(&self.sums, of));
+        for (name, ink, count_of) in rows {
+            if name == "messages" || count_of(&self.overview.total) > 0 {
+                self.write_symbols(name, ink, &bars(&self.column_sums, count_of));
             }
         }
     }
@@ -160,12 +173,12 @@ impl<'a> Page<'a> {
         if let Some(last) = columns.last() {
             let row: String =
                 (0..=*last).map(|column| if columns.contains(&column) { VIOLATION } else { ' ' }).collect();
-            self.signs("violations", Ink::Alarm, &row);
+            self.write_symbols("violations", Ink::Alarm, &row);
         }
     }
 
     fn column(&self, time: Time) -> usize {
-        self.overview.bin_of(time) / self.chunk
+        self.overview.bin_of(time) / self.bins_per_column
     }
 
     fn millis(&self, time: Time) -> String {
@@ -174,35 +187,35 @@ impl<'a> Page<'a> {
 
     fn times(&mut self) {
         let (from, to) = (self.millis(self.overview.from), self.millis(self.overview.to));
-        let gap = self.sums.len().saturating_sub(from.len() + to.len() + 3).max(2);
+        let gap = self.column_sums.len().saturating_sub(from.len() + to.len() + 3).max(2);
         let line = (self.paint)(Ink::Faint, &format!("{from}{}{to} ms", " ".repeat(gap)));
         self.row("", &line);
     }
 
     fn list_bands(&mut self) {
         let overview = self.overview;
-        let until =
+        let end =
             |band: &Band| band.to.map_or("the end".to_owned(), |position| format!("{} ms", self.millis(position.time)));
-        let line = |band: &Band| format!("{} ms to {}: {}", self.millis(band.from.time), until(band), band.text);
+        let line = |band: &Band| format!("{} ms to {}: {}", self.millis(band.from.time), end(band), band.text);
         let lines: Vec<String> = overview.bands.iter().take(MAX_LISTED).map(line).collect();
         lines.iter().for_each(|line| self.write_line(Ink::Faint, line));
         self.count_rest(overview.bands.len(), "lasting fault", "lasting faults");
     }
 
     fn list_violations(&mut self) {
-        let seen = self.overview.shown_violations();
+        let shown = self.overview.shown_violations();
         let line =
             |violation: &&Violation| format!("{VIOLATION} {} ms: {}", self.millis(violation.time), violation.text);
-        let lines: Vec<String> = seen.iter().take(MAX_LISTED).map(line).collect();
+        let lines: Vec<String> = shown.iter().take(MAX_LISTED).map(line).collect();
         lines.iter().for_each(|line| self.write_line(Ink::Alarm, line));
-        self.count_rest(seen.len(), "violation", "violations");
+        self.count_rest(shown.len(), "violation", "violations");
     }
 
-    fn count_rest(&mut self, count: usize, one: &str, many: &str) {
+    fn count_rest(&mut self, count: usize, singular: &str, plural: &str) {
         match count.saturating_sub(MAX_LISTED) {
             0 => {}
-            1 => self.write_line(Ink::Faint, &format!("and 1 more {one}")),
-            more => self.write_line(Ink::Faint, &format!("and {more} more {many}")),
+            1 => self.write_line(Ink::Faint, &format!("and 1 more {singular}")),
+            more => self.write_line(Ink::Faint, &format!("and {more} more {plural}")),
         }
     }
 
@@ -228,16 +241,16 @@ impl<'a> Page<'a> {
         let roles_seen = ROLES.into_iter().filter(|role| self.roles_seen.contains(&role.sign()));
         let roles_seen = roles_seen.map(|role| (role.sign().to_string(), heading.role_name(role).to_owned()));
         let chosen = heading.role_name(Role::Chosen);
-        let share =
-            (self.chosen && !chosen.is_empty()).then(|| ("▁▂█".to_owned(), format!("{chosen} for part of the time")));
-        let lasts = |cut: bool| self.overview.bands.iter().any(|band| band.is_cut == cut);
-        let cut = lasts(true).then(|| (PARTITION.to_string(), "partition".to_owned()));
-        let other = lasts(false).then(|| (OTHER_FAULT.to_string(), "link fault or full disk".to_owned()));
+        let share = (self.has_chosen && !chosen.is_empty())
+            .then(|| ("▁▂█".to_owned(), format!("{chosen} for part of the time")));
+        let has_band = |is_partition: bool| self.overview.bands.iter().any(|band| band.is_partition == is_partition);
+        let cut = has_band(true).then(|| (PARTITION.to_string(), "partition".to_owned()));
+        let other = has_band(false).then(|| (OTHER_FAULT.to_string(), "link fault or full disk".to_owned()));
         let violation = (!self.overview.shown_violations().is_empty())
             .then(|| (VIOLATION.to_string(), "property violated".to_owned()));
         let items =
             roles_seen.chain(share).chain(cut).chain(other).chain(violation).filter(|(_, words)| !words.is_empty());
-        items.map(|(sign, words)| format!("{sign} {words}")).collect()
+        items.map(|(symbol, words)| format!("{symbol} {words}")).collect()
     }
 }
 
@@ -247,18 +260,18 @@ fn cell(row: &NodeRow, shares: &[Shares]) -> Cell {
     let sum = Shares::sum(shares);
     let (chosen, whole) = (u128::from(sum.time_in(Role::Chosen)), sum.exact_total());
     // The last bin may contain only the final instant.
-    let most = if whole == 0 { row.last } else { sum.longest_role() };
-    match most {
+    let role = if whole == 0 { row.last } else { sum.longest_role() };
+    match role {
         Role::Chosen if whole == 0 => Cell::Chosen(8),
-        Role::Down | Role::Paused => Cell::Mostly(most),
-        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen if chosen == 0 => Cell::Mostly(most),
+        Role::Down | Role::Paused => Cell::Mostly(role),
+        Role::Idle | Role::Waiting | Role::Follows | Role::Chosen if chosen == 0 => Cell::Mostly(role),
         Role::Idle | Role::Waiting | Role::Follows | Role::Chosen => Cell::Chosen(eighths(chosen, whole)),
     }
 }
 
-fn bars(bins: &[Bin], of: impl Fn(&Bin) -> u64) -> String {
-    let most = bins.iter().map(&of).max().unwrap_or_default();
-    bins.iter().map(|bin| BARS.get(eighths(of(bin).into(), most.into())).copied().unwrap_or(' ')).collect()
+fn bars(bins: &[Bin], count_of: impl Fn(&Bin) -> u64) -> String {
+    let maximum = bins.iter().map(&count_of).max().unwrap_or_default();
+    bins.iter().map(|bin| BARS.get(eighths(count_of(bin).into(), maximum.into())).copied().unwrap_or(' ')).collect()
 }
 
 /// Returns how many eighths of the whole a part is, rounded up so that a small part stays visible.

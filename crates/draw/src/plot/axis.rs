@@ -26,16 +26,16 @@ pub(super) struct ScaledAxis {
 /// Part of an axis reserved for zero.
 const ZERO_LANE: f64 = 0.1;
 /// Position of zero within it.
-const ZERO: f64 = 0.25;
+const ZERO_POSITION: f64 = 0.25;
 /// Minimum and maximum margin between the outermost values and the ends of an axis, as parts of its
 /// length.
 const MIN_MARGIN: f64 = 0.05;
 const MAX_MARGIN: f64 = 0.15;
 /// Relative width below which a range counts as a single value, because floating-point numbers
 /// hardly distinguish its ends.
-const NARROW: f64 = 1e-9;
+const MIN_RELATIVE_WIDTH: f64 = 1e-9;
 /// Maximum number of points that all get a tick.
-const FEW: usize = 12;
+const MAX_POINTS_WITH_TICKS: usize = 12;
 
 impl ScaledAxis {
     /// Computes an axis of a plot, `length` pixels long, with at least `room` pixels of margin at
@@ -52,28 +52,28 @@ impl ScaledAxis {
         let mut scaled_axis = Self { scale: axis.scale, low, high, has_zero, ticks: Vec::new() };
         scaled_axis.ticks = scaled_axis.find_ticks(
             axis,
-            places(plot, axis, direction),
+            tick_values(plot, axis, direction),
             &values,
-            most_ticks(axis.scale, direction, length),
+            max_ticks_for(axis.scale, direction, length),
         );
         scaled_axis
     }
 
-    fn find_ticks(&self, axis: &Axis, places: Vec<f64>, values: &[f64], most: usize) -> Vec<(f64, String)> {
+    fn find_ticks(&self, axis: &Axis, tick_values: Vec<f64>, values: &[f64], max_ticks: usize) -> Vec<(f64, String)> {
         if !axis.names.is_empty() {
             return axis.names.clone();
         }
-        let has_few = axis.ticks == Ticks::AtPoints && places.len() <= FEW;
-        let places = places.into_iter().filter(|_| has_few).map(|place| (place, number(place)));
-        let mut ticks: Vec<_> = places.collect();
+        let has_few = axis.ticks == Ticks::AtPoints && tick_values.len() <= MAX_POINTS_WITH_TICKS;
+        let tick_values = tick_values.into_iter().filter(|_| has_few).map(|value| (value, number(value)));
+        let mut ticks: Vec<_> = tick_values.collect();
         // One tick shows no scale. It is enough only if there is just one value.
         if ticks.len() > 1 || (ticks.len() == 1 && values.iter().all(|value| values.first() == Some(value))) {
             return ticks;
         }
         let is_whole = values.iter().all(|value| value.fract() == 0.0);
         let round = match self.scale {
-            Scale::Linear => ticks::linear(self.low, self.high, most, is_whole && self.high - self.low >= 1.0),
-            Scale::Log => ticks::log(self.low, self.high, most, is_whole && self.high - self.low >= 2.0),
+            Scale::Linear => ticks::linear(self.low, self.high, max_ticks, is_whole && self.high - self.low >= 1.0),
+            Scale::Log => ticks::log(self.low, self.high, max_ticks, is_whole && self.high - self.low >= 2.0),
         };
         let zero = self.has_zero.then(|| Tick::from_f64(0.0));
         ticks.extend(zero.into_iter().chain(round).map(|tick| (tick.value(), tick.text())));
@@ -88,10 +88,10 @@ impl ScaledAxis {
     }
 
     /// Returns the position of a value, from 0 at the start of the axis to 1 at its end.
-    fn place(&self, value: f64) -> f64 {
+    fn fraction(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log if value <= 0.0 => ZERO * ZERO_LANE,
+            Scale::Log if value <= 0.0 => ZERO_POSITION * ZERO_LANE,
             Scale::Log => {
                 let whole = (value.log10() - self.low.log10()) / (self.high.log10() - self.low.log10());
                 if self.has_zero { ZERO_LANE + whole * (1.0 - ZERO_LANE) } else { whole }
@@ -105,7 +105,7 @@ impl Ranged for ScaledAxis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
-        from + (f64::from(to - from) * self.place(*value)).round() as i32
+        from + (f64::from(to - from) * self.fraction(*value)).round() as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {
@@ -118,7 +118,7 @@ impl Ranged for ScaledAxis {
 }
 
 /// Returns the maximum number of ticks. A linear axis needs fewer than fit.
-fn most_ticks(scale: Scale, direction: Direction, length: i32) -> usize {
+fn max_ticks_for(scale: Scale, direction: Direction, length: i32) -> usize {
     let fit = match (direction, scale) {
         (Direction::Across, _) => (length / 64).clamp(2, 12),
         (Direction::Up, Scale::Linear) => (length / 40).clamp(2, 7),
@@ -138,7 +138,7 @@ fn values(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
             }
             Direction::Up => {
                 values.extend(line.map(|(_, y)| y));
-                let ranges = |point: &super::Point| [point.reach, point.interval];
+                let ranges = |point: &super::Point| [point.range, point.interval];
                 let ends = series.points.iter().flat_map(ranges).flatten();
                 values.extend(ends.flat_map(|range| [range.low, range.high]));
                 values.extend(series.points.iter().map(|point| point.y));
@@ -149,26 +149,26 @@ fn values(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
 }
 
 /// Returns the values of points and those that the axis must include, in ascending order.
-fn places(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
+fn tick_values(plot: &Plot, axis: &Axis, direction: Direction) -> Vec<f64> {
     let points = plot.series.iter().flat_map(|series| &series.points);
     let points = points.map(|point| if direction == Direction::Across { point.x } else { point.y });
-    let mut places: Vec<_> = points.chain(axis.shown.iter().copied()).collect();
-    places.sort_by(f64::total_cmp);
-    places.dedup();
-    places
+    let mut tick_values: Vec<_> = points.chain(axis.shown.iter().copied()).collect();
+    tick_values.sort_by(f64::total_cmp);
+    tick_values.dedup();
+    tick_values
 }
 
-fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+fn lowest_and_highest(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.map(|value| (value, value)).reduce(|(low, high), (value, _)| (low.min(value), high.max(value)))
 }
 
 fn linear_ends(values: &[f64], direction: Direction, margin: f64) -> (f64, f64) {
-    let (mut low, mut high) = ends(values.iter().copied()).unwrap_or((0.0, 1.0));
+    let (mut low, mut high) = lowest_and_highest(values.iter().copied()).unwrap_or((0.0, 1.0));
     let size = low.abs().max(high.abs());
-    if high - low <= NARROW * size || size == 0.0 {
+    if high - low <= MIN_RELATIVE_WIDTH * size || size == 0.0 {
         // A single value is in the middle of a range that shows its scale.
-        let around = if size == 0.0 { 1.0 } else { size / 2.0 };
-        (low, high) = if low == 0.0 { (0.0, around) } else { (low - around, high + around) };
+        let half_range = if size == 0.0 { 1.0 } else { size / 2.0 };
+        (low, high) = if low == 0.0 { (0.0, half_range) } else { (low - half_range, high + half_range) };
     }
     let margin = margin * (high - low);
     // A vertical axis starts at zero if the values do, so that heights can be compared.
@@ -178,8 +178,8 @@ fn linear_ends(values: &[f64], direction: Direction, margin: f64) -> (f64, f64) 
 }
 
 fn log_ends(values: &[f64], margin: f64) -> (f64, f64) {
-    let (low, high) = ends(values.iter().copied().filter(|value| *value > 0.0)).unwrap_or((1.0, 10.0));
-    if high / low <= 1.0 + NARROW {
+    let (low, high) = lowest_and_highest(values.iter().copied().filter(|value| *value > 0.0)).unwrap_or((1.0, 10.0));
+    if high / low <= 1.0 + MIN_RELATIVE_WIDTH {
         return (low / 2.0, high * 2.0);
     }
     let margin = 10_f64.powf(margin * (high.log10() - low.log10()));
@@ -214,9 +214,12 @@ mod tests {
                 &[2.0, 6.0, 14.0],
             ] {
                 let scaled_axis = scaled_axis(scale, values);
-                let places: Vec<_> = values.iter().map(|value| scaled_axis.map(value, (4000, 0))).collect();
-                assert!(places.iter().all(|place| (0..=4000).contains(place)), "{scale:?} {values:?}: {places:?}");
-                assert!(places.windows(2).all(|pair| pair[0] >= pair[1]), "{scale:?} {values:?}: {places:?}");
+                let positions: Vec<_> = values.iter().map(|value| scaled_axis.map(value, (4000, 0))).collect();
+                assert!(
+                    positions.iter().all(|position| (0..=4000).contains(position)),
+                    "{scale:?} {values:?}: {positions:?}"
+                );
+                assert!(positions.windows(2).all(|pair| pair[0] >= pair[1]), "{scale:?} {values:?}: {positions:?}");
                 assert!(!scaled_axis.ticks.is_empty(), "{scale:?} {values:?}");
                 let ticks: Vec<_> =
                     scaled_axis.ticks.iter().map(|(value, _)| scaled_axis.map(value, (4000, 0))).collect();
@@ -249,7 +252,7 @@ mod tests {
         assert_eq!(texts(&plot(7..8)), "7");
         let named = Axis::linear("load").naming(3.0, "idle").naming(5.0, "busy");
         assert_eq!(texts(&plot(3..7).x(named)), "idle busy");
-        let around = Series::new("s").formula("f", [(4.0, 1.0), (14.0, 1.0)]);
-        assert_eq!(texts(&plot(7..8).with(around)), "4 6 7 8 10 12 14");
+        let half_range = Series::new("s").formula("f", [(4.0, 1.0), (14.0, 1.0)]);
+        assert_eq!(texts(&plot(7..8).with(half_range)), "4 6 7 8 10 12 14");
     }
 }

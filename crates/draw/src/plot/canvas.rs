@@ -22,7 +22,7 @@ pub(super) struct Canvas {
     theme: Theme,
     body: String,
     /// The colours used so far, for the style sheet.
-    used: Vec<Colour>,
+    used_colours: Vec<Colour>,
 }
 
 /// Style of a line.
@@ -109,13 +109,13 @@ pub(super) fn rgb(colour: Colour) -> RGBColor {
 impl Canvas {
     /// Creates an empty document of this size in pixels.
     pub(super) fn new((width, height): (i32, i32), theme: Theme) -> Self {
-        Self { size: (width * UNIT, height * UNIT), theme, body: String::new(), used: Vec::new() }
+        Self { size: (width * UNIT, height * UNIT), theme, body: String::new(), used_colours: Vec::new() }
     }
 
-    pub(super) fn line(&mut self, at: &[(i32, i32)], pen: &Pen, hover: &str) {
+    pub(super) fn line(&mut self, points: &[(i32, i32)], pen: &Pen, hover: &str) {
         let colour = self.themed(pen.colour);
-        let points: Vec<_> = straightened(at).into_iter().map(pair).collect();
-        let mut tag = format!("<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"", points.join(" "));
+        let pairs: Vec<_> = straightened(points).into_iter().map(pair).collect();
+        let mut tag = format!("<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"", pairs.join(" "));
         let _ = write!(tag, " stroke-width=\"{}\" stroke-linejoin=\"round\"", pixels(pen.width));
         if let Some(Dashes { dash, gap, skip }) = pen.dashes {
             let _ = write!(tag, " stroke-dasharray=\"{} {}\"", pixels(dash), pixels(gap));
@@ -196,17 +196,20 @@ impl Canvas {
         if self.theme != Theme::Auto {
             return String::new();
         }
-        let used = colours().filter(|colour| self.used.contains(colour));
+        let used_colours = colours().filter(|colour| self.used_colours.contains(colour));
         let rule = |Colour { light, dark, .. }: Colour| {
-            let side = |what: &str| format!(".quorate-plot [{what}=\"{light}\"]{{{what}:{dark}}}");
-            format!("{}{}\n", side("fill"), side("stroke"))
+            let rule_for = |attribute: &str| format!(".quorate-plot [{attribute}=\"{light}\"]{{{attribute}:{dark}}}");
+            format!("{}{}\n", rule_for("fill"), rule_for("stroke"))
         };
-        format!("<style>\n@media (prefers-color-scheme:dark){{\n{}}}\n</style>\n", used.map(rule).collect::<String>())
+        format!(
+            "<style>\n@media (prefers-color-scheme:dark){{\n{}}}\n</style>\n",
+            used_colours.map(rule).collect::<String>()
+        )
     }
 
     fn themed(&mut self, colour: Colour) -> &'static str {
-        if !self.used.contains(&colour) {
-            self.used.push(colour);
+        if !self.used_colours.contains(&colour) {
+            self.used_colours.push(colour);
         }
         match self.theme {
             Theme::Auto | Theme::Light => colour.light,
@@ -330,8 +333,8 @@ fn straightened(points: &[(i32, i32)]) -> Vec<(i32, i32)> {
 
 fn lies_between(from: (i32, i32), point: (i32, i32), to: (i32, i32)) -> bool {
     let step = |from: (i32, i32), to: (i32, i32)| (i64::from(to.0 - from.0), i64::from(to.1 - from.1));
-    let ((right, down), (on, below)) = (step(from, point), step(point, to));
-    right * below == down * on && right * on >= 0 && down * below >= 0
+    let ((first_x, first_y), (second_x, second_y)) = (step(from, point), step(point, to));
+    first_x * second_y == first_y * second_x && first_x * second_x >= 0 && first_y * second_y >= 0
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use std::convert::Infallible;
 
 /// An element that can be drawn once its points on the canvas are known.
 pub(super) trait Draw {
-    fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas);
+    fn draw(&self, points: &[(i32, i32)], canvas: &mut Canvas);
 }
 
 /// An element with its points, in chart or canvas coordinates.
 pub(super) struct Placed<C, E> {
-    pub(super) at: Vec<C>,
+    pub(super) points: Vec<C>,
     pub(super) element: E,
 }
 
@@ -21,18 +21,18 @@ impl<'a, C, E> PointCollection<'a, C> for &'a Placed<C, E> {
     type IntoIter = &'a [C];
 
     fn point_iter(self) -> &'a [C] {
-        &self.at
+        &self.points
     }
 }
 
 impl<C, E: Draw> Drawable<Canvas> for Placed<C, E> {
     fn draw<A: Iterator<Item = BackendCoord>>(
         &self,
-        at: A,
+        points: A,
         canvas: &mut Canvas,
         _size: (u32, u32),
     ) -> Result<(), DrawingErrorKind<Infallible>> {
-        self.element.draw(&at.collect::<Vec<_>>(), canvas);
+        self.element.draw(&points.collect::<Vec<_>>(), canvas);
         Ok(())
     }
 }
@@ -46,9 +46,9 @@ pub(super) struct Stroke {
 }
 
 impl Draw for Stroke {
-    fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas) {
-        let at: Vec<_> = at.iter().map(|(x, y)| (x + self.shift, *y)).collect();
-        canvas.line(&at, &self.pen, &self.hover);
+    fn draw(&self, points: &[(i32, i32)], canvas: &mut Canvas) {
+        let points: Vec<_> = points.iter().map(|(x, y)| (x + self.shift, *y)).collect();
+        canvas.line(&points, &self.pen, &self.hover);
     }
 }
 
@@ -57,16 +57,16 @@ pub(super) struct ErrorBar {
     pub(super) pen: Pen,
     pub(super) shift: i32,
     /// Half length of the lines across the ends, in units.
-    pub(super) half: i32,
+    pub(super) half_length: i32,
 }
 
 impl Draw for ErrorBar {
-    fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas) {
-        let [(x, from), .., (_, to)] = *at else { return };
+    fn draw(&self, points: &[(i32, i32)], canvas: &mut Canvas) {
+        let [(x, from), .., (_, to)] = *points else { return };
         let x = x + self.shift;
         canvas.line(&[(x, from), (x, to)], &self.pen, "");
         for y in [from, to] {
-            canvas.line(&[(x - self.half, y), (x + self.half, y)], &self.pen, "");
+            canvas.line(&[(x - self.half_length, y), (x + self.half_length, y)], &self.pen, "");
         }
     }
 }
@@ -79,17 +79,17 @@ pub(super) struct Marker {
 }
 
 impl Draw for Marker {
-    fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas) {
-        for (x, y) in at {
+    fn draw(&self, points: &[(i32, i32)], canvas: &mut Canvas) {
+        for (x, y) in points {
             canvas.marker((x + self.shift, *y), &self.style, &self.hover);
         }
     }
 }
 
 impl Draw for TextRun {
-    fn draw(&self, at: &[(i32, i32)], canvas: &mut Canvas) {
-        for place in at {
-            canvas.text_run(*place, self);
+    fn draw(&self, points: &[(i32, i32)], canvas: &mut Canvas) {
+        for point in points {
+            canvas.text_run(*point, self);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::canvas::{Canvas, TextRun, rgb};
 use super::layout::{Layout, PAGE, SUBTITLE, TITLE};
 use super::legend::Legend;
-use super::panel::{Page, Panel, drawing, write};
+use super::panel::{Page, Panel, draw_text, drawing_error};
 use super::series_style::SeriesStyles;
 use super::text::{bold, fit};
 use super::ticks::number;
@@ -28,16 +28,16 @@ pub(super) fn draw(figure: &Figure, theme: Theme) -> Result<String, PlotError> {
 
     let canvas = Rc::new(RefCell::new(Canvas::new(size, theme)));
     let page = Page::from(&canvas);
-    page.fill(&rgb(PAPER)).map_err(drawing)?;
-    head(figure, &layout, &page)?;
+    page.fill(&rgb(PAPER)).map_err(drawing_error)?;
+    draw_head(figure, &layout, &page)?;
     panels.iter().try_for_each(|panel| panel.draw(&page))?;
     legend.draw(&page, (PAGE, layout.bottom + ABOVE_LEGEND))?;
     drop(page);
-    let canvas = Rc::into_inner(canvas).ok_or_else(|| drawing("the canvas is still in use"))?.into_inner();
+    let canvas = Rc::into_inner(canvas).ok_or_else(|| drawing_error("the canvas is still in use"))?.into_inner();
     Ok(canvas.finish(&title(figure), &description(figure)))
 }
 
-fn head(figure: &Figure, layout: &Layout, page: &Page) -> Result<(), PlotError> {
+fn draw_head(figure: &Figure, layout: &Layout, page: &Page) -> Result<(), PlotError> {
     let lines = [
         (layout.title, &figure.title, TextRun { is_bold: true, ..TextRun::new("", TITLE, INK) }),
         (layout.subtitle, &figure.subtitle, TextRun::new("", SUBTITLE, FAINT)),
@@ -47,7 +47,7 @@ fn head(figure: &Figure, layout: &Layout, page: &Page) -> Result<(), PlotError> 
         let size = if text_run.is_bold { bold(text_run.size) } else { text_run.size };
         let (text, is_whole) = fit(full, size, layout.width - 2 * PAGE);
         let hover = (!is_whole).then(|| full.clone());
-        write(page, (PAGE, baseline), TextRun { text, hover, ..text_run })?;
+        draw_text(page, (PAGE, baseline), TextRun { text, hover, ..text_run })?;
     }
     Ok(())
 }
@@ -77,12 +77,14 @@ fn describe(plot: &Plot) -> String {
 }
 
 fn outline(series: &Series) -> String {
-    let place = |point: &super::Point| format!("{} at {}", number(point.y), number(point.x));
+    let describe_point = |point: &super::Point| format!("{} at {}", number(point.y), number(point.x));
     let formula = series.formula.as_ref().filter(|formula| !formula.text.is_empty());
     let formula = formula.map(|formula| format!(", formula {}", formula.text)).unwrap_or_default();
     match (&series.points[..], &series.name) {
         ([], name) => format!("{name}: no data{formula}."),
-        ([only], name) => format!("{name}: {}{formula}.", place(only)),
-        ([first, .., last], name) => format!("{name}: from {} to {}{formula}.", place(first), place(last)),
+        ([only], name) => format!("{name}: {}{formula}.", describe_point(only)),
+        ([first, .., last], name) => {
+            format!("{name}: from {} to {}{formula}.", describe_point(first), describe_point(last))
+        }
     }
 }

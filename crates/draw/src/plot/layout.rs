@@ -19,8 +19,8 @@ pub(super) const TICK: i32 = 13;
 /// Margin of the page.
 pub(super) const PAGE: i32 = 36;
 /// Distance between plots.
-const GUTTER: i32 = 44;
-const BETWEEN_ROWS: i32 = 34;
+const COLUMN_GAP: i32 = 44;
+const ROW_GAP: i32 = 34;
 /// Distance between a plot's heading and its area; the topmost mark extends into it.
 const ABOVE_PLOT: i32 = 18;
 const TICK_LINE: i32 = 24;
@@ -28,7 +28,7 @@ const NAME_LINE: i32 = 20;
 /// Distance between an axis and its labels.
 pub(super) const AXIS_GAP: i32 = 10;
 /// Margin to the right of a plot without labels there.
-const RIGHT: i32 = 12;
+const RIGHT_MARGIN: i32 = 12;
 /// Minimum distance between labels at the ends of lines.
 const LABEL_LINE: i32 = 19;
 const MAX_LABEL_WIDTH: i32 = 230;
@@ -82,7 +82,7 @@ pub(super) struct Layout {
 /// The arrangement of plots.
 struct Grid {
     columns: i32,
-    page: i32,
+    page_width: i32,
     height: i32,
 }
 
@@ -90,17 +90,17 @@ impl Grid {
     /// With many series, marks need more room side by side.
     fn new(plots: usize, series: usize) -> Self {
         match plots {
-            5.. if series > MAX_MARKS_IN_NARROW_PLOTS => Self { columns: 2, page: 1440, height: 300 },
-            0 | 1 => Self { columns: 1, page: 960, height: 420 },
-            2 => Self { columns: 2, page: 1200, height: 340 },
-            4 => Self { columns: 2, page: 1200, height: 260 },
-            3 => Self { columns: 3, page: 1440, height: 320 },
-            _ => Self { columns: 3, page: 1440, height: 260 },
+            5.. if series > MAX_MARKS_IN_NARROW_PLOTS => Self { columns: 2, page_width: 1440, height: 300 },
+            0 | 1 => Self { columns: 1, page_width: 960, height: 420 },
+            2 => Self { columns: 2, page_width: 1200, height: 340 },
+            4 => Self { columns: 2, page_width: 1200, height: 260 },
+            3 => Self { columns: 3, page_width: 1440, height: 320 },
+            _ => Self { columns: 3, page_width: 1440, height: 260 },
         }
     }
 
-    fn cell(&self) -> i32 {
-        (self.page - 2 * PAGE - (self.columns - 1) * GUTTER) / self.columns
+    fn cell_width(&self) -> i32 {
+        (self.page_width - 2 * PAGE - (self.columns - 1) * COLUMN_GAP) / self.columns
     }
 }
 
@@ -118,10 +118,11 @@ impl Layout {
         line(title.or(subtitle).is_some(), 0, 18);
         let scaled_axes: Vec<_> =
             figure.plots.iter().map(|plot| ScaledAxis::new(plot, Direction::Up, grid.height, 0)).collect();
-        let axis =
+        let axis_width =
             scaled_axes.iter().flat_map(|scaled_axis| &scaled_axis.ticks).map(|(_, text)| width(text, TICK)).max();
-        let mut layout = Self { width: grid.page, bottom: y, title, subtitle, cells: Vec::new(), are_all_named: false };
-        layout.arrange(figure, styles, &grid, scaled_axes, axis.unwrap_or_default() + AXIS_GAP);
+        let mut layout =
+            Self { width: grid.page_width, bottom: y, title, subtitle, cells: Vec::new(), are_all_named: false };
+        layout.arrange(figure, styles, &grid, scaled_axes, axis_width.unwrap_or_default() + AXIS_GAP);
         layout
     }
 
@@ -131,36 +132,36 @@ impl Layout {
         styles: &SeriesStyles<'_>,
         grid: &Grid,
         scaled_axes: Vec<ScaledAxis>,
-        axis: i32,
+        axis_width: i32,
     ) {
-        let any = |has: fn(&Plot) -> bool| figure.plots.iter().any(has);
-        let heading = if any(|plot| !plot.title.is_empty()) { 26 } else { 0 };
-        let name = if any(|plot| !plot.y.name.is_empty() || !plot.y.unit.is_empty()) { NAME_LINE } else { 0 };
+        let has_any = |has: fn(&Plot) -> bool| figure.plots.iter().any(has);
+        let heading = if has_any(|plot| !plot.title.is_empty()) { 26 } else { 0 };
+        let name = if has_any(|plot| !plot.y.name.is_empty() || !plot.y.unit.is_empty()) { NAME_LINE } else { 0 };
         let below =
-            TICK_LINE + if any(|plot| !plot.x.name.is_empty() || !plot.x.unit.is_empty()) { NAME_LINE } else { 0 };
+            TICK_LINE + if has_any(|plot| !plot.x.name.is_empty() || !plot.x.unit.is_empty()) { NAME_LINE } else { 0 };
         let top = self.bottom;
         let height = heading + name + ABOVE_PLOT + grid.height + below;
-        for (place, (plot, y)) in figure.plots.iter().zip(scaled_axes).enumerate() {
-            let place = place as i32;
-            let left = PAGE + (place % grid.columns) * (grid.cell() + GUTTER);
-            let top = top + (place / grid.columns) * (height + BETWEEN_ROWS);
+        for (index, (plot, y)) in figure.plots.iter().zip(scaled_axes).enumerate() {
+            let index = index as i32;
+            let left = PAGE + (index % grid.columns) * (grid.cell_width() + COLUMN_GAP);
+            let top = top + (index / grid.columns) * (height + ROW_GAP);
             self.bottom = self.bottom.max(top + height);
-            let names = if figure.plots.len() == 1 { ends(plot, styles, &y, grid.height) } else { Vec::new() };
-            self.are_all_named = names.len() == styles.names().len() && !names.is_empty();
-            let right = names
+            let labels = if figure.plots.len() == 1 { end_labels(plot, styles, &y, grid.height) } else { Vec::new() };
+            self.are_all_named = labels.len() == styles.names().len() && !labels.is_empty();
+            let right = labels
                 .iter()
                 .map(|(_, text_run)| label_width(text_run))
                 .max()
-                .map_or(RIGHT, |width| width + 2 * AXIS_GAP);
+                .map_or(RIGHT_MARGIN, |width| width + 2 * AXIS_GAP);
             let frame = Frame {
-                left: left + axis,
+                left: left + axis_width,
                 top: top + heading + name + ABOVE_PLOT,
-                width: grid.cell() - axis - right,
+                width: grid.cell_width() - axis_width - right,
                 height: grid.height,
             };
             let x = ScaledAxis::new(plot, Direction::Across, frame.width, offsets::widest(plot) / 2);
             let (heading, name) = (top + HEADING - 2, top + heading + TICK);
-            self.cells.push(Cell { frame, x, y, left, heading, name, width: grid.cell(), labels: names });
+            self.cells.push(Cell { frame, x, y, left, heading, name, width: grid.cell_width(), labels });
         }
     }
 }
@@ -171,18 +172,18 @@ fn label_width(text_run: &TextRun) -> i32 {
 }
 
 /// Returns labels at the right ends of series, as long as they do not overlap.
-fn ends(plot: &Plot, styles: &SeriesStyles<'_>, y: &ScaledAxis, height: i32) -> Vec<(i32, TextRun)> {
-    let rightmost = plot.series.iter().filter_map(end).map(|(x, _)| x).fold(f64::NEG_INFINITY, f64::max);
+fn end_labels(plot: &Plot, styles: &SeriesStyles<'_>, y: &ScaledAxis, height: i32) -> Vec<(i32, TextRun)> {
+    let rightmost = plot.series.iter().filter_map(right_end).map(|(x, _)| x).fold(f64::NEG_INFINITY, f64::max);
     let mut named: Vec<(i32, &Series)> = Vec::new();
     for series in &plot.series {
         let is_repeated = named.iter().any(|(_, other)| other.name == series.name);
-        let Some((_, value)) = end(series).filter(|(x, _)| *x == rightmost && !is_repeated) else { continue };
-        let place = y.map(&value, (height * UNIT, 0));
-        if named.iter().all(|(other, _)| (other - place).abs() >= LABEL_LINE * UNIT) {
-            named.push((place, series));
+        let Some((_, value)) = right_end(series).filter(|(x, _)| *x == rightmost && !is_repeated) else { continue };
+        let position = y.map(&value, (height * UNIT, 0));
+        if named.iter().all(|(other, _)| (other - position).abs() >= LABEL_LINE * UNIT) {
+            named.push((position, series));
         }
     }
-    named.into_iter().map(|(place, series)| (place, label(series, styles))).collect()
+    named.into_iter().map(|(position, series)| (position, label(series, styles))).collect()
 }
 
 fn label(series: &Series, styles: &SeriesStyles<'_>) -> TextRun {
@@ -193,7 +194,7 @@ fn label(series: &Series, styles: &SeriesStyles<'_>) -> TextRun {
     TextRun { suffix, hover, is_bold: true, ..TextRun::new(text, LABEL, styles.style(series).colour) }
 }
 
-fn end(series: &Series) -> Option<(f64, f64)> {
+fn right_end(series: &Series) -> Option<(f64, f64)> {
     let line = series.formula.iter().flat_map(|formula| formula.points.last().copied());
     line.chain(series.points.iter().map(|point| (point.x, point.y))).reduce(|last, next| {
         // Of equal x, the formula's end takes precedence over a point, and an earlier point over a

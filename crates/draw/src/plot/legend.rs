@@ -3,20 +3,20 @@
 use super::canvas::{MarkerStyle, Pen, TextRun, UNIT};
 use super::element::{ErrorBar, Marker, Stroke};
 use super::layout::{LABEL, TICK};
-use super::panel::{DASHES, DOT, Page, RING, marker_style, put, write};
+use super::panel::{DASHES, DOT_RADIUS, Page, RING_RADIUS, draw_at, draw_text, marker_style};
 use super::series_style::{SeriesStyle, SeriesStyles};
 use super::text::{fit, width};
 use super::{Figure, Key, Mark, Plot, PlotError, Series};
 use crate::style::{FAINT, INK, PAPER};
 
 /// Height of a line.
-const LINE: i32 = 25;
+const LINE_HEIGHT: i32 = 25;
 /// Width of a sample of a line with its mark.
-const SAMPLE: i32 = 30;
+const SAMPLE_WIDTH: i32 = 30;
 /// Distance between a sample and its text.
-const GAP: i32 = 10;
+const SAMPLE_GAP: i32 = 10;
 /// Distance between two entries side by side.
-const BETWEEN: i32 = 36;
+const ENTRY_GAP: i32 = 36;
 /// Distance between a name and its formula, and between the formulas of two plots.
 const COLUMN_GAP: i32 = 20;
 const MAX_NAME_WIDTH: i32 = 300;
@@ -65,35 +65,38 @@ impl Legend {
     /// Lays out a table with a line per series and a column per plot that has formulas.
     fn names(&mut self, figure: &Figure, styles: &SeriesStyles<'_>, room: i32) {
         let plots: Vec<_> = figure.plots.iter().filter(|plot| plot.series.iter().any(has_text)).collect();
-        let name = styles.names().iter().map(|name| width(&fit(name, LABEL, MAX_NAME_WIDTH).0, LABEL)).max();
-        let name = name.unwrap_or_default() + SAMPLE + GAP;
+        let name_width = styles.names().iter().map(|name| width(&fit(name, LABEL, MAX_NAME_WIDTH).0, LABEL)).max();
+        let name_width = name_width.unwrap_or_default() + SAMPLE_WIDTH + SAMPLE_GAP;
         let columns: Vec<_> = plots.iter().map(|plot| column_width(plot, plots.len() > 1)).collect();
-        let block = name + columns.iter().map(|width| width + COLUMN_GAP).sum::<i32>();
+        let block_width = name_width + columns.iter().map(|width| width + COLUMN_GAP).sum::<i32>();
         let entries = styles.names().len() as i32;
         // A few short lines are more readable than one long line.
-        let wanted = if plots.len() > 1 { (entries + 3) / 4 } else { (entries + 2) / 3 };
-        let blocks = ((room + BETWEEN) / (block + BETWEEN)).clamp(1, wanted.max(1));
+        let max_blocks = if plots.len() > 1 { (entries + 3) / 4 } else { (entries + 2) / 3 };
+        let blocks = ((room + ENTRY_GAP) / (block_width + ENTRY_GAP)).clamp(1, max_blocks.max(1));
         let rows = (entries + blocks - 1) / blocks.max(1);
-        let head = if plots.len() > 1 { LINE - 3 } else { 0 };
-        for (place, (series_name, style)) in styles.all().enumerate() {
-            let (left, row) = ((place as i32 / rows.max(1)) * (block + BETWEEN), place as i32 % rows.max(1));
+        let head_height = if plots.len() > 1 { LINE_HEIGHT - 3 } else { 0 };
+        for (index, (series_name, style)) in styles.all().enumerate() {
+            let (left, row) = ((index as i32 / rows.max(1)) * (block_width + ENTRY_GAP), index as i32 % rows.max(1));
             let has_line = figure.plots.iter().flat_map(|plot| &plot.series).any(|series| is_line(series, series_name));
-            let y = head + row * LINE + LINE / 2;
+            let y = head_height + row * LINE_HEIGHT + LINE_HEIGHT / 2;
             self.pieces.push(((left, y), Piece::Entry { style, has_line }));
             let (text, is_whole) = fit(if series_name.is_empty() { "–" } else { series_name }, LABEL, MAX_NAME_WIDTH);
             let hover = (!is_whole).then(|| series_name.to_owned());
-            self.add_text((left + SAMPLE + GAP, y + 5), TextRun { hover, ..TextRun::new(text, LABEL, INK) });
-            let mut x = left + name + COLUMN_GAP;
+            self.add_text(
+                (left + SAMPLE_WIDTH + SAMPLE_GAP, y + 5),
+                TextRun { hover, ..TextRun::new(text, LABEL, INK) },
+            );
+            let mut x = left + name_width + COLUMN_GAP;
             for (plot, width) in plots.iter().zip(&columns) {
-                if row == 0 && head > 0 {
+                if row == 0 && head_height > 0 {
                     let (text, _) = fit(&plot.title, TICK, MAX_FORMULA_WIDTH);
-                    self.add_text((x, LINE - 10), TextRun::new(text, TICK, FAINT));
+                    self.add_text((x, LINE_HEIGHT - 10), TextRun::new(text, TICK, FAINT));
                 }
                 self.formula(plot, series_name, (x, y + 5));
                 x += width + COLUMN_GAP;
             }
         }
-        self.height = head + rows * LINE;
+        self.height = head_height + rows * LINE_HEIGHT;
     }
 
     fn formula(&mut self, plot: &Plot, series_name: &str, at: (i32, i32)) {
@@ -114,36 +117,36 @@ impl Legend {
         let top = self.height + if self.height > 0 { 8 } else { 0 };
         let (mut x, mut row) = (0, 0);
         for (sample, text) in samples {
-            let before = if *sample == Sample::Remark { 0 } else { SAMPLE + GAP };
-            let (text, _) = fit(text, TICK, room - before);
-            let size = before + width(&text, TICK);
+            let sample_width = if *sample == Sample::Remark { 0 } else { SAMPLE_WIDTH + SAMPLE_GAP };
+            let (text, _) = fit(text, TICK, room - sample_width);
+            let size = sample_width + width(&text, TICK);
             if x > 0 && x + size > room {
                 (x, row) = (0, row + 1);
             }
-            let y = top + row * LINE + LINE / 2;
+            let y = top + row * LINE_HEIGHT + LINE_HEIGHT / 2;
             self.pieces.push(((x, y), Piece::Sample(*sample)));
-            self.add_text((x + before, y + 5), TextRun::new(text, TICK, FAINT));
-            x += size + BETWEEN / 2 + 8;
+            self.add_text((x + sample_width, y + 5), TextRun::new(text, TICK, FAINT));
+            x += size + ENTRY_GAP / 2 + 8;
         }
-        self.height = top + (row + 1) * LINE;
+        self.height = top + (row + 1) * LINE_HEIGHT;
     }
 
-    fn add_text(&mut self, at: (i32, i32), words: TextRun) {
-        self.pieces.push((at, Piece::TextRun(words)));
+    fn add_text(&mut self, at: (i32, i32), text_run: TextRun) {
+        self.pieces.push((at, Piece::TextRun(text_run)));
     }
 
     pub(super) fn draw(self, page: &Page, (left, top): (i32, i32)) -> Result<(), PlotError> {
         for ((x, y), piece) in self.pieces {
             let (x, y) = (left + x, top + y);
             match piece {
-                Piece::TextRun(words) => write(page, (x, y), words)?,
+                Piece::TextRun(text_run) => draw_text(page, (x, y), text_run)?,
                 Piece::Entry { style, has_line } => {
                     if has_line {
                         let dashes = style.is_dashed.then_some(DASHES);
                         let pen = Pen { opacity: 70, dashes, ..Pen::new(style.colour, 16) };
-                        across(page, (x, y), pen)?;
+                        draw_sample_line(page, (x, y), pen)?;
                     }
-                    dot(page, (x, y), marker_style(&style, Mark::Solid))?;
+                    draw_dot(page, (x, y), marker_style(&style, Mark::Solid))?;
                 }
                 Piece::Sample(sample) => draw_sample(page, (x, y), sample)?,
             }
@@ -155,8 +158,8 @@ impl Legend {
 fn column_width(plot: &Plot, has_head: bool) -> i32 {
     let formulas = plot.series.iter().filter_map(|series| series.formula.as_ref());
     let texts = formulas.map(|formula| width(&fit(&formula.text, LABEL, MAX_FORMULA_WIDTH).0, LABEL));
-    let head = if has_head { width(&fit(&plot.title, TICK, MAX_FORMULA_WIDTH).0, TICK) } else { 0 };
-    texts.max().unwrap_or_default().max(head)
+    let head_height = if has_head { width(&fit(&plot.title, TICK, MAX_FORMULA_WIDTH).0, TICK) } else { 0 };
+    texts.max().unwrap_or_default().max(head_height)
 }
 
 fn has_text(series: &Series) -> bool {
@@ -168,46 +171,54 @@ fn is_line(series: &Series, series_name: &str) -> bool {
 }
 
 fn samples(figure: &Figure, has_offsets: bool) -> Vec<(Sample, &str)> {
-    let Key { solid, ring, formula, range: reach, interval } = &figure.key;
+    let Key { solid, ring, formula, range, interval } = &figure.key;
     let series = || figure.plots.iter().flat_map(|plot| &plot.series);
     let points = || series().flat_map(|series| &series.points);
     let found = [
         (Sample::Solid, solid, points().any(|point| point.mark == Mark::Solid)),
         (Sample::Ring, ring, points().any(|point| point.mark == Mark::Ring)),
         (Sample::Formula, formula, series().any(|series| series.formula.is_some())),
-        (Sample::Range, reach, points().any(|point| point.reach.is_some())),
+        (Sample::Range, range, points().any(|point| point.range.is_some())),
         (Sample::Interval, interval, points().any(|point| point.interval.is_some())),
     ];
-    let found = found.into_iter().filter(|(_, words, occurs)| *occurs && !words.is_empty());
+    let found = found.into_iter().filter(|(_, text, occurs)| *occurs && !text.is_empty());
     let remark = has_offsets.then_some((Sample::Remark, "overlapping marks are drawn side by side"));
-    found.map(|(sample, words, _)| (sample, words.as_str())).chain(remark).collect()
+    found.map(|(sample, text, _)| (sample, text.as_str())).chain(remark).collect()
 }
 
 fn draw_sample(page: &Page, (x, y): (i32, i32), sample: Sample) -> Result<(), PlotError> {
     let shape = super::shape::Shape::Circle;
-    let middle = (x + SAMPLE / 2) * UNIT;
+    let middle = (x + SAMPLE_WIDTH / 2) * UNIT;
     let (above, below) = ((y - 9) * UNIT, (y + 9) * UNIT);
     match sample {
-        Sample::Solid => dot(page, (x, y), MarkerStyle { shape, colour: FAINT, radius: DOT, rim: Some(PAPER) }),
-        Sample::Ring => dot(page, (x, y), MarkerStyle { shape, colour: FAINT, radius: RING - 15, rim: None }),
-        Sample::Formula => across(page, (x, y), Pen::new(FAINT, 16)),
+        Sample::Solid => {
+            draw_dot(page, (x, y), MarkerStyle { shape, colour: FAINT, radius: DOT_RADIUS, rim: Some(PAPER) })
+        }
+        Sample::Ring => {
+            draw_dot(page, (x, y), MarkerStyle { shape, colour: FAINT, radius: RING_RADIUS - 15, rim: None })
+        }
+        Sample::Formula => draw_sample_line(page, (x, y), Pen::new(FAINT, 16)),
         Sample::Range => {
             let pen = Pen { opacity: 70, ..Pen::new(FAINT, 14) };
-            put(page, vec![(middle, above), (middle, below)], Stroke { pen, shift: 0, hover: String::new() })
+            draw_at(page, vec![(middle, above), (middle, below)], Stroke { pen, shift: 0, hover: String::new() })
         }
         Sample::Interval => {
-            let ends = ErrorBar { pen: Pen::new(FAINT, 18), shift: 0, half: 45 };
-            put(page, vec![(middle, above), (middle, below)], ends)
+            let ends = ErrorBar { pen: Pen::new(FAINT, 18), shift: 0, half_length: 45 };
+            draw_at(page, vec![(middle, above), (middle, below)], ends)
         }
         Sample::Remark => Ok(()),
     }
 }
 
-fn across(page: &Page, (x, y): (i32, i32), pen: Pen) -> Result<(), PlotError> {
-    let at = vec![(x * UNIT, y * UNIT), ((x + SAMPLE) * UNIT, y * UNIT)];
-    put(page, at, Stroke { pen, shift: 0, hover: String::new() })
+fn draw_sample_line(page: &Page, (x, y): (i32, i32), pen: Pen) -> Result<(), PlotError> {
+    let points = vec![(x * UNIT, y * UNIT), ((x + SAMPLE_WIDTH) * UNIT, y * UNIT)];
+    draw_at(page, points, Stroke { pen, shift: 0, hover: String::new() })
 }
 
-fn dot(page: &Page, (x, y): (i32, i32), marker_style: MarkerStyle) -> Result<(), PlotError> {
-    put(page, vec![((x + SAMPLE / 2) * UNIT, y * UNIT)], Marker { style: marker_style, shift: 0, hover: String::new() })
+fn draw_dot(page: &Page, (x, y): (i32, i32), marker_style: MarkerStyle) -> Result<(), PlotError> {
+    draw_at(
+        page,
+        vec![((x + SAMPLE_WIDTH / 2) * UNIT, y * UNIT)],
+        Marker { style: marker_style, shift: 0, hover: String::new() },
+    )
 }

@@ -5,16 +5,17 @@ use super::{Mark, Plot, Point, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Vertical extent of a mark and of a ring from the middle, in units.
-const DOT_REACH: i32 = 43;
-const RING_REACH: i32 = 100;
+const DOT_EXTENT: i32 = 43;
+const RING_EXTENT: i32 = 100;
 /// Preferred horizontal distance between moved marks, in units.
 const DOT_STEP: i32 = 125;
 const RING_STEP: i32 = 215;
 /// Maximum part of the distance to the next column that they take, in tenths.
-const SHARE: i32 = 8;
+const MAX_SHARE: i32 = 8;
 
 /// Sideways offsets of a plot's marks.
 pub(super) struct MarkOffsets {
+    /// Offsets by position and series.
     shifts: BTreeMap<(i32, i32, usize), i32>,
     /// Horizontal positions of marks, numbered from the left.
     columns: BTreeMap<i32, usize>,
@@ -32,10 +33,10 @@ struct Member {
 impl Member {
     fn new(point: &Point, series: usize, upwards: impl Fn(f64) -> i32) -> Self {
         let y = upwards(point.y);
-        let reach = if point.mark == Mark::Ring { RING_REACH } else { DOT_REACH };
-        let ranges = [point.reach, point.interval].into_iter().flatten();
+        let extent = if point.mark == Mark::Ring { RING_EXTENT } else { DOT_EXTENT };
+        let ranges = [point.range, point.interval].into_iter().flatten();
         let ends = ranges.flat_map(|range| [upwards(range.low), upwards(range.high)]);
-        let (mut top, mut bottom) = (y - reach, y + reach);
+        let (mut top, mut bottom) = (y - extent, y + extent);
         for end in ends {
             (top, bottom) = (top.min(end), bottom.max(end));
         }
@@ -49,7 +50,7 @@ impl MarkOffsets {
     pub(super) fn new(plot: &Plot, width: i32, across: impl Fn(f64) -> i32, upwards: impl Fn(f64) -> i32) -> Self {
         let mut columns: BTreeMap<i32, Vec<Member>> = BTreeMap::new();
         for series in &plot.series {
-            let first = first_of(plot, series);
+            let first = first_series_of_name(plot, series);
             for point in &series.points {
                 columns.entry(across(point.x)).or_default().push(Member::new(point, first, &upwards));
             }
@@ -69,8 +70,8 @@ impl MarkOffsets {
         let left = self.columns.range(..x).next_back().map(|(left, _)| x - left);
         let right = self.columns.range(x + 1..).next().map(|(right, _)| right - x);
         let gap = left.into_iter().chain(right).min().unwrap_or(width / 3).min(width / 3);
-        let edge = x.min(width - x) + DOT_REACH;
-        (gap * SHARE / 10).min(2 * edge)
+        let edge = x.min(width - x) + DOT_EXTENT;
+        (gap * MAX_SHARE / 10).min(2 * edge)
     }
 
     fn separate(&mut self, plot: &Plot, x: i32, group: &[Member], room: i32) {
@@ -83,8 +84,8 @@ impl MarkOffsets {
         let count = series_indices.len() as i32;
         let step = (if has_ring { RING_STEP } else { DOT_STEP }).min(room / count.max(1));
         for Member { y, series, .. } in group {
-            let turn = series_indices.iter().position(|other| other == series).map(|turn| turn as i32);
-            let shift = turn.map_or(0, |turn| step * (2 * turn - (count - 1)) / 2);
+            let rank = series_indices.iter().position(|other| other == series).map(|rank| rank as i32);
+            let shift = rank.map_or(0, |rank| step * (2 * rank - (count - 1)) / 2);
             if shift != 0 {
                 self.shifts.insert((x, *y, *series), shift);
             }
@@ -110,7 +111,7 @@ impl MarkOffsets {
     }
 
     pub(super) fn shift(&self, plot: &Plot, series: &Series, (x, y): (i32, i32)) -> i32 {
-        self.shifts.get(&(x, y, first_of(plot, series))).copied().unwrap_or_default()
+        self.shifts.get(&(x, y, first_series_of_name(plot, series))).copied().unwrap_or_default()
     }
 }
 
@@ -131,7 +132,7 @@ fn groups(mut members: Vec<Member>) -> Vec<Vec<Member>> {
 }
 
 /// Returns the first series of the same name; they count as one.
-fn first_of(plot: &Plot, series: &Series) -> usize {
+fn first_series_of_name(plot: &Plot, series: &Series) -> usize {
     plot.series.iter().position(|other| other.name == series.name).unwrap_or_default()
 }
 
@@ -139,17 +140,17 @@ fn first_of(plot: &Plot, series: &Series) -> usize {
 /// ranges count as overlapping in their whole column.
 pub(super) fn widest(plot: &Plot) -> i32 {
     let points = || plot.series.iter().flat_map(|series| &series.points);
-    let has_ranges = points().any(|point| point.reach.or(point.interval).is_some());
-    let mut places: BTreeMap<[u64; 2], BTreeSet<usize>> = BTreeMap::new();
+    let has_ranges = points().any(|point| point.range.or(point.interval).is_some());
+    let mut series_at: BTreeMap<[u64; 2], BTreeSet<usize>> = BTreeMap::new();
     for series in plot.series.iter().filter(|series| !series.is_joined) {
-        let first = first_of(plot, series);
+        let first = first_series_of_name(plot, series);
         for point in &series.points {
             let y = if has_ranges { 0 } else { point.y.to_bits() };
-            places.entry([point.x.to_bits(), y]).or_default().insert(first);
+            series_at.entry([point.x.to_bits(), y]).or_default().insert(first);
         }
     }
     let step = if points().any(|point| point.mark == Mark::Ring) { RING_STEP } else { DOT_STEP };
-    places.values().map(|series_indices| series_indices.len() as i32).max().unwrap_or_default() * step / UNIT
+    series_at.values().map(|series_indices| series_indices.len() as i32).max().unwrap_or_default() * step / UNIT
 }
 
 #[cfg(test)]

@@ -20,14 +20,14 @@ pub(super) fn fit(text: &str, size: i32, room: i32) -> (String, bool) {
         return (text.into_owned(), true);
     }
     let room = room - width("…", size);
-    let mut taken = 0;
+    let mut used = 0;
     let fits = |character: &char| {
-        taken += width(character.encode_utf8(&mut [0; 4]), size);
-        taken <= room
+        used += width(character.encode_utf8(&mut [0; 4]), size);
+        used <= room
     };
-    let mut cut: String = text.chars().take_while(fits).collect();
-    cut.truncate(cut.trim_end().len());
-    (cut + "…", false)
+    let mut truncated: String = text.chars().take_while(fits).collect();
+    truncated.truncate(truncated.trim_end().len());
+    (truncated + "…", false)
 }
 
 /// Escapes a text for an SVG document.
@@ -48,8 +48,8 @@ mod tests {
     #[test]
     fn text_that_does_not_fit_is_truncated_and_reported() {
         assert_eq!(fit("central", 14, 200), ("central".into(), true));
-        let (cut, is_whole) = fit(&"ricart-agrawala ".repeat(99), 14, 200);
-        assert!(cut.ends_with('…') && !is_whole && width(&cut, 14) <= 200, "{cut}");
+        let (truncated, is_whole) = fit(&"ricart-agrawala ".repeat(99), 14, 200);
+        assert!(truncated.ends_with('…') && !is_whole && width(&truncated, 14) <= 200, "{truncated}");
         assert_eq!(fit("abc", 14, 0), ("…".into(), false));
         assert_eq!(fit("abc", 14, -9), ("…".into(), false));
     }

@@ -12,7 +12,7 @@ pub(super) struct Tick {
 }
 
 /// Number of significant digits of fractions.
-const SIGNIFICANT: usize = 5;
+const SIGNIFICANT_DIGITS: usize = 5;
 /// Whole numbers below this are written in full.
 const LARGEST_WHOLE: f64 = 1e15;
 
@@ -30,7 +30,7 @@ impl Tick {
         if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE {
             return Self::new(value as i64, 0);
         }
-        let text = format!("{value:.*e}", SIGNIFICANT - 1);
+        let text = format!("{value:.*e}", SIGNIFICANT_DIGITS - 1);
         let parts = text.split_once('e').and_then(|(digits, exponent)| {
             let places = digits.split_once('.').map_or(0, |(_, places)| places.len());
             Some((digits.replace('.', "").parse().ok()?, exponent.parse::<i32>().ok()? - i32::try_from(places).ok()?))
@@ -80,11 +80,11 @@ fn scientific(digits: &str, power: i32) -> String {
         (first, "") => format!("{first}·"),
         (first, rest) => format!("{first}.{rest}·"),
     };
-    let _ = write!(text, "10{}", raised(power));
+    let _ = write!(text, "10{}", superscript(power));
     text
 }
 
-fn raised(power: i32) -> String {
+fn superscript(power: i32) -> String {
     let raise = |character| match character {
         '-' => '⁻',
         '1' => '¹',
@@ -102,45 +102,48 @@ fn raised(power: i32) -> String {
 }
 
 /// Relative tolerance at the ends of a range.
-const SLACK: f64 = 1e-9;
+const TOLERANCE: f64 = 1e-9;
 
-/// Returns at most about `most` round numbers between two others at equal distances; only whole
-/// ones if `is_whole`.
-pub(super) fn linear(low: f64, high: f64, most: usize, is_whole: bool) -> Vec<Tick> {
-    let least = (high - low) / most.max(1) as f64;
-    if !(least.is_finite() && least > 0.0) {
+/// Returns at most about `max_count` round numbers between two others at equal distances; only
+/// whole ones if `is_whole`.
+pub(super) fn linear(low: f64, high: f64, max_count: usize, is_whole: bool) -> Vec<Tick> {
+    let min_step = (high - low) / max_count.max(1) as f64;
+    if !(min_step.is_finite() && min_step > 0.0) {
         return Vec::new();
     }
-    let first = least.log10().floor() as i32;
+    let first = min_step.log10().floor() as i32;
     let steps = (first..=first + 1).flat_map(|exponent| [1, 2, 5].map(|digits| Tick { digits, exponent }));
-    let fits = |step: &Tick| step.value() >= least * (1.0 - SLACK) && !(is_whole && step.exponent < 0);
+    let fits = |step: &Tick| step.value() >= min_step * (1.0 - TOLERANCE) && !(is_whole && step.exponent < 0);
     let one = Tick { digits: 1, exponent: 0 };
     let step = steps.into_iter().find(fits).unwrap_or(one);
     let count = |value: f64| value / step.value();
-    let from = (count(low) - SLACK).ceil() as i64;
-    let to = (count(high) + SLACK).floor() as i64;
-    (from..=to).take(2 * most + 2).map(|count| Tick::new(count.saturating_mul(step.digits), step.exponent)).collect()
+    let from = (count(low) - TOLERANCE).ceil() as i64;
+    let to = (count(high) + TOLERANCE).floor() as i64;
+    (from..=to)
+        .take(2 * max_count + 2)
+        .map(|count| Tick::new(count.saturating_mul(step.digits), step.exponent))
+        .collect()
 }
 
-/// Returns at most about `most` round numbers between two positive ones: 1, 2, 5, 10 and so on, or
-/// only powers of ten, or every n-th power. If the two are close together, returns numbers at equal
-/// distances.
-pub(super) fn log(low: f64, high: f64, most: usize, is_whole: bool) -> Vec<Tick> {
+/// Returns at most about `max_count` round numbers between two positive ones: 1, 2, 5, 10 and so
+/// on, or only powers of ten, or every n-th power. If the two are close together, returns numbers
+/// at equal distances.
+pub(super) fn log(low: f64, high: f64, max_count: usize, is_whole: bool) -> Vec<Tick> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    let within = |tick: &Tick| tick.value() >= low * (1.0 - SLACK) && tick.value() <= high * (1.0 + SLACK);
+    let is_within = |tick: &Tick| tick.value() >= low * (1.0 - TOLERANCE) && tick.value() <= high * (1.0 + TOLERANCE);
     let level = |digits: &'static [i64], every: i32| -> Vec<Tick> {
         let powers = (first..=last).filter(|power| power.rem_euclid(every) == 0);
-        powers.flat_map(|power| digits.iter().map(move |digit| Tick::new(*digit, power))).filter(within).collect()
+        powers.flat_map(|power| digits.iter().map(move |digit| Tick::new(*digit, power))).filter(is_within).collect()
     };
     let dense = level(&[1, 2, 5], 1);
     if dense.len() < 3 {
-        return linear(low, high, most, is_whole);
+        return linear(low, high, max_count, is_whole);
     }
     let sparse = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500].into_iter().map(|every| level(&[1], every));
     let mut best = dense;
     for next in sparse {
         // One tick shows no scale.
-        if best.len() <= most.max(2) || next.len() < 2 {
+        if best.len() <= max_count.max(2) || next.len() < 2 {
             break;
         }
         best = next;
@@ -185,7 +188,7 @@ mod tests {
 
     #[test]
     fn linear_ticks_are_round() {
-        for (low, high, most, expected) in [
+        for (low, high, max_count, expected) in [
             (0.0, 2.0, 5, "0 0.5 1 1.5 2"),
             (0.0, 106.0, 6, "0 20 40 60 80 100"),
             (-3.0, 3.0, 4, "−2 0 2"),
@@ -198,7 +201,7 @@ mod tests {
                 "10¹² 1.000000000001·10¹² 1.000000000002·10¹² 1.000000000003·10¹² 1.000000000004·10¹²",
             ),
         ] {
-            assert_eq!(texts(&linear(low, high, most, false)), expected, "{low}..{high}");
+            assert_eq!(texts(&linear(low, high, max_count, false)), expected, "{low}..{high}");
         }
         assert_eq!(texts(&linear(0.0, 2.1, 6, true)), "0 1 2");
         assert_eq!(texts(&linear(0.2, 0.4, 6, true)), "");
@@ -210,7 +213,7 @@ mod tests {
 
     #[test]
     fn log_ticks_are_one_two_five_or_powers() {
-        for (low, high, most, expected) in [
+        for (low, high, max_count, expected) in [
             (1.0, 60.0, 8, "1 2 5 10 20 50"),
             (1.9, 17.0, 8, "2 5 10"),
             (1.0, 100_000.0, 8, "1 10 100 1000 10\u{202f}000 100\u{202f}000"),
@@ -219,7 +222,7 @@ mod tests {
             (1.5, 60.0, 4, "2 5 10 20 50"),
             (1e-300, 1e300, 7, "10⁻³⁰⁰ 10⁻²⁰⁰ 10⁻¹⁰⁰ 1 10¹⁰⁰ 10²⁰⁰ 10³⁰⁰"),
         ] {
-            assert_eq!(texts(&log(low, high, most, false)), expected, "{low}..{high}");
+            assert_eq!(texts(&log(low, high, max_count, false)), expected, "{low}..{high}");
         }
     }
 
@@ -231,16 +234,17 @@ mod tests {
             [1e-300, 3.7e-90, 1e-9, 0.004, 0.1, 0.99, 1.0, 2.0, 7.3, 10.0, 64.0, 999.0, 12_345.6, 1e9, 4e77, 1e300];
         for (index, low) in edges.iter().enumerate() {
             for high in edges.iter().skip(index + 1).chain([&(low * 1.3), &(low * 2.0)]) {
-                for most in 1..12 {
-                    for (ticks, bound) in
-                        [(linear(*low, *high, most, false), most + 1), (log(*low, *high, most, false), most.max(12))]
-                    {
-                        assert!(!ticks.is_empty() || most < 3, "{low:e}..{high:e} with {most}");
-                        assert!(ticks.len() <= bound, "{low:e}..{high:e} with {most}: {}", texts(&ticks));
+                for max_count in 1..12 {
+                    for (ticks, bound) in [
+                        (linear(*low, *high, max_count, false), max_count + 1),
+                        (log(*low, *high, max_count, false), max_count.max(12)),
+                    ] {
+                        assert!(!ticks.is_empty() || max_count < 3, "{low:e}..{high:e} with {max_count}");
+                        assert!(ticks.len() <= bound, "{low:e}..{high:e} with {max_count}: {}", texts(&ticks));
                         assert!(ticks.windows(2).all(|pair| pair[0].value() < pair[1].value()));
                         let slack = 1e-6 * (high - low);
-                        let within = |tick: &Tick| tick.value() >= low - slack && tick.value() <= high + slack;
-                        assert!(ticks.iter().all(within), "{low:e}..{high:e}: {}", texts(&ticks));
+                        let is_within = |tick: &Tick| tick.value() >= low - slack && tick.value() <= high + slack;
+                        assert!(ticks.iter().all(is_within), "{low:e}..{high:e}: {}", texts(&ticks));
                     }
                 }
             }

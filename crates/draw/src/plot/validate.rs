@@ -17,16 +17,18 @@ pub enum PlotError {
     #[error("A series can have at most {max} points; '{series}' in '{plot}' has {points}. Aggregate them.")]
     TooManyPoints { plot: String, series: String, points: usize, max: usize },
     /// A value that is infinite or not a number.
-    #[error("Values must be finite; {what} of '{series}' in '{plot}' is {value}. Leave out missing measurements.")]
-    NotFinite { plot: String, series: String, what: &'static str, value: String },
     #[error(
-        "A logarithmic axis has no negative values; {what} of '{series}' in '{plot}' is {value}. Use a linear axis."
+        "Values must be finite; {value_name} of '{series}' in '{plot}' is {value}. Leave out missing measurements."
     )]
-    Negative { plot: String, series: String, what: &'static str, value: String },
+    NotFinite { plot: String, series: String, value_name: &'static str, value: String },
     #[error(
-        "Absolute values must be between 1e-250 and 1e250; {what} of '{series}' in '{plot}' is {value}. Use another unit."
+        "A logarithmic axis has no negative values; {value_name} of '{series}' in '{plot}' is {value}. Use a linear axis."
     )]
-    OutOfRange { plot: String, series: String, what: &'static str, value: String },
+    Negative { plot: String, series: String, value_name: &'static str, value: String },
+    #[error(
+        "Absolute values must be between 1e-250 and 1e250; {value_name} of '{series}' in '{plot}' is {value}. Use another unit."
+    )]
+    OutOfRange { plot: String, series: String, value_name: &'static str, value: String },
     #[error("The low end of a range must not exceed the high end; '{series}' in '{plot}' has {low} to {high}.")]
     ReversedRange { plot: String, series: String, low: String, high: String },
     #[error("Cannot draw the figure: {0}.")]
@@ -91,7 +93,7 @@ impl Validator<'_> {
     fn point(&self, point: &Point) -> Result<(), PlotError> {
         self.value(self.x, "a point's x", point.x)?;
         self.value(self.y, "a point's y", point.y)?;
-        for range in point.reach.iter().chain(&point.interval) {
+        for range in point.range.iter().chain(&point.interval) {
             self.value(self.y, "the end of a range", range.low)?;
             self.value(self.y, "the end of a range", range.high)?;
             if range.low > range.high {
@@ -103,19 +105,19 @@ impl Validator<'_> {
         Ok(())
     }
 
-    fn value(&self, axis: &Axis, what: &'static str, value: f64) -> Result<(), PlotError> {
+    fn value(&self, axis: &Axis, value_name: &'static str, value: f64) -> Result<(), PlotError> {
         let (plot, series) = (self.plot.to_owned(), self.series.to_owned());
         if !value.is_finite() {
-            return Err(PlotError::NotFinite { plot, series, what, value: value.to_string() });
+            return Err(PlotError::NotFinite { plot, series, value_name, value: value.to_string() });
         }
         let is_log = axis.scale == Scale::Log;
         if is_log && value < 0.0 {
-            return Err(PlotError::Negative { plot, series, what, value: number(value) });
+            return Err(PlotError::Negative { plot, series, value_name, value: number(value) });
         }
         let is_within = value == 0.0 || FINITE_RANGE.contains(&value.abs()) || (!is_log && value.abs() < 1.0);
         if is_within {
             return Ok(());
         }
-        Err(PlotError::OutOfRange { plot, series, what, value: number(value) })
+        Err(PlotError::OutOfRange { plot, series, value_name, value: number(value) })
     }
 }

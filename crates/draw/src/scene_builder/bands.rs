@@ -11,7 +11,7 @@ const MAX_BANDS: usize = 1_000;
 pub(super) struct Bands {
     open: Vec<Band>,
     closed: Vec<Band>,
-    left_out: u64,
+    omitted_count: u64,
 }
 
 impl Bands {
@@ -20,29 +20,30 @@ impl Bands {
     pub(super) fn record(&mut self, text: &str, position: TimePosition, before_window: bool) -> bool {
         let text = words::escape_controls(text);
         if text == "heal" {
-            let (cuts, others) = self.open.drain(..).partition(|band| band.is_cut);
+            let (cuts, others) = self.open.drain(..).partition(|band| band.is_partition);
             self.open = others;
             for cut in Vec::from_iter::<Vec<_>>(cuts) {
                 self.close(cut, position, before_window);
             }
             return true;
         }
-        if let Some(ended) = text.strip_prefix("end of ") {
-            let found = self.open.iter().position(|band| band.text == ended);
+        if let Some(ended_text) = text.strip_prefix("end of ") {
+            let found = self.open.iter().position(|band| band.text == ended_text);
             if let Some(index) = found {
                 let band = self.open.remove(index);
                 self.close(band, position, before_window);
             }
             return found.is_some();
         }
-        let is_cut = text.starts_with("cut ");
-        let lasts = is_cut || text.starts_with("link ") || (text.starts_with("disk ") && text.ends_with(" full"));
+        let is_partition = text.starts_with("cut ");
+        let is_lasting =
+            is_partition || text.starts_with("link ") || (text.starts_with("disk ") && text.ends_with(" full"));
         let fits = self.count() < MAX_BANDS;
-        self.left_out += u64::from(lasts && !fits);
-        if lasts && fits {
-            self.open.push(Band { text: text.into_owned(), is_cut, from: position, to: None });
+        self.omitted_count += u64::from(is_lasting && !fits);
+        if is_lasting && fits {
+            self.open.push(Band { text: text.into_owned(), is_partition, from: position, to: None });
         }
-        lasts
+        is_lasting
     }
 
     fn close(&mut self, band: Band, position: TimePosition, before_window: bool) {
@@ -56,8 +57,8 @@ impl Bands {
     }
 
     /// Number of bands beyond the limit.
-    pub(super) fn left_out(&self) -> u64 {
-        self.left_out
+    pub(super) fn omitted_count(&self) -> u64 {
+        self.omitted_count
     }
 
     pub(super) fn finish(self) -> Vec<Band> {

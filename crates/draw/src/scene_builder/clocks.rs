@@ -18,13 +18,14 @@ pub(super) struct Clocks {
     /// Whether the journal is that of one real process, in which no message it sends arrives.
     is_single_process: bool,
     /// State of each node's first start.
-    boots: Vec<Boot>,
+    first_starts: Vec<FirstStart>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Boot {
+enum FirstStart {
     /// It was not observed, or other nodes received a message sent in it.
     Counts,
+    /// It is the current step, and has sent nothing so far.
     Pending,
     /// It sent nothing.
     Silent,
@@ -32,12 +33,12 @@ enum Boot {
 
 impl Clocks {
     pub(super) fn new(nodes: usize, is_single_process: bool) -> Self {
-        let small = nodes <= MAX_NODES;
+        let is_small = nodes <= MAX_NODES;
         Self {
             is_single_process,
             logical: Causality::with_clocks(nodes),
-            vectors: small.then(|| Causality::new(nodes)),
-            boots: vec![Boot::Counts; if small { nodes } else { 0 }],
+            vectors: is_small.then(|| Causality::new(nodes)),
+            first_starts: vec![FirstStart::Counts; if is_small { nodes } else { 0 }],
         }
     }
 
@@ -45,24 +46,25 @@ impl Clocks {
         if self.is_single_process && !matches!(moment, Moment::Input { .. }) {
             return;
         }
-        let first = matches!(moment, Moment::Input { input: ObservedInput::Start { incarnation, .. }, .. } if *incarnation == Incarnation::FIRST);
+        let is_first_start = matches!(moment, Moment::Input { input: ObservedInput::Start { incarnation, .. }, .. } if *incarnation == Incarnation::FIRST);
         // A step that depends on a first start is later than 0.
-        if !first {
+        if !is_first_start {
             self.logical.observe(moment);
         }
         self.vectors.observe(moment);
         match moment {
             Moment::Input { node, .. } => {
-                let boot = self.boots.get_mut(node.index());
-                boot.into_iter().for_each(|boot| match (first, *boot) {
-                    (true, _) => *boot = Boot::Pending,
-                    (false, Boot::Pending) => *boot = Boot::Silent,
-                    (false, Boot::Counts | Boot::Silent) => {}
+                let first_start = self.first_starts.get_mut(node.index());
+                first_start.into_iter().for_each(|first_start| match (is_first_start, *first_start) {
+                    (true, _) => *first_start = FirstStart::Pending,
+                    (false, FirstStart::Pending) => *first_start = FirstStart::Silent,
+                    (false, FirstStart::Counts | FirstStart::Silent) => {}
                 });
             }
             Moment::Effect { node, effect: ObservedEffect::Send { .. } | ObservedEffect::Multicast { .. }, .. } => {
-                let boot = self.boots.get_mut(node.index()).filter(|boot| **boot == Boot::Pending);
-                boot.into_iter().for_each(|boot| *boot = Boot::Counts);
+                let first_start =
+                    self.first_starts.get_mut(node.index()).filter(|first_start| **first_start == FirstStart::Pending);
+                first_start.into_iter().for_each(|first_start| *first_start = FirstStart::Counts);
             }
             Moment::Effect { .. } | Moment::World { .. } => {}
         }
@@ -76,10 +78,10 @@ impl Clocks {
     /// of.
     pub(super) fn vector(&self, node: NodeId) -> Option<Vec<u64>> {
         let clock: &VectorClock = self.vectors.as_ref()?.clock(node)?;
-        let less = |(index, boot): (usize, &Boot)| {
+        let counted_steps = |(index, first_start): (usize, &FirstStart)| {
             let count = clock.get(NodeId::from_index(index));
-            if *boot == Boot::Counts { count } else { count.saturating_sub(1) }
+            if *first_start == FirstStart::Counts { count } else { count.saturating_sub(1) }
         };
-        Some(self.boots.iter().enumerate().map(less).collect())
+        Some(self.first_starts.iter().enumerate().map(counted_steps).collect())
     }
 }

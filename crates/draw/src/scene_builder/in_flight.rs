@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Maximum lengths of a kind and of a body, in characters; diagrams show no more.
-const MAX_KIND: usize = 200;
-const MAX_BODY: usize = 300;
+const MAX_KIND_CHARS: usize = 200;
+const MAX_BODY_CHARS: usize = 300;
 
 /// The messages in flight by transmission id, and all arrows so far.
 #[derive(Default)]
@@ -35,11 +35,12 @@ impl SentMessage {
     /// Creates a message from a member of `view`, if it is in one. Its body is kept only if the
     /// picture shows it.
     pub(super) fn new(from: NodeId, sent: &Sent<'_>, view: Option<Epoch>, with_body: bool) -> Self {
-        let body = if with_body { Rc::from(&*shortened(&words::json(&sent.body), MAX_BODY)) } else { Rc::from("") };
+        let body =
+            if with_body { Rc::from(&*shortened(&words::json(&sent.body), MAX_BODY_CHARS)) } else { Rc::from("") };
         let is_retransmission = sent.is_retransmission;
         let report = view.filter(|_| sent.class == Class::Control && sent.kind == "report");
-        let kind = Rc::from(&*shortened(&words::escape_controls(sent.kind), MAX_KIND));
-        let label = |label: String| Rc::from(&*shortened(&words::escape_controls(&label), MAX_KIND));
+        let kind = Rc::from(&*shortened(&words::escape_controls(sent.kind), MAX_KIND_CHARS));
+        let label = |label: String| Rc::from(&*shortened(&words::escape_controls(&label), MAX_KIND_CHARS));
         let label = sent.label.map(|words| label(words.to_string()));
         Self { from, kind, label, class: sent.class, is_retransmission, body, report }
     }
@@ -122,14 +123,14 @@ impl InFlightMessages {
     }
 
     /// Ends one copy, which arrives at `node` or is lost. Returns the message and whether another
-    /// copy ended before.
+    /// copy ended before; `None` if the message is not known.
     pub(super) fn end_copy(&mut self, id: MessageId, node: NodeId) -> Option<(InFlightMessage, bool)> {
         let message = self.messages.get_mut(&id).filter(|message| message.to == node)?;
-        let repeated = std::mem::replace(&mut message.has_ended, true);
+        let is_duplicate = std::mem::replace(&mut message.has_ended, true);
         message.copies -= 1;
-        let left = message.copies;
-        let message = if left == 0 { self.messages.remove(&id) } else { Some(message.clone()) };
-        message.map(|message| (message, repeated))
+        let remaining = message.copies;
+        let message = if remaining == 0 { self.messages.remove(&id) } else { Some(message.clone()) };
+        message.map(|message| (message, is_duplicate))
     }
 
     pub(super) fn push(&mut self, arrow: Arrow) -> usize {
@@ -143,7 +144,7 @@ impl InFlightMessages {
         }
     }
 
-    pub(super) fn arrows(&self) -> usize {
+    pub(super) fn arrow_count(&self) -> usize {
         self.arrows.len()
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Lanes {
     indices: HashMap<NodeId, usize>,
     nodes: Vec<NodeId>,
     /// The state of each lane before its first change, then every change with its position.
-    first: Vec<LaneState>,
+    initial: Vec<LaneState>,
     changes: Vec<Vec<(TimePosition, LaneState)>>,
 }
 
@@ -36,7 +36,7 @@ impl Lanes {
         let members: Vec<_> = members.iter().copied().filter(|member| member.index() < nodes).collect();
         Self {
             indices: members.iter().copied().zip(0..).collect(),
-            first: vec![LaneState::default(); members.len()],
+            initial: vec![LaneState::default(); members.len()],
             changes: vec![Vec::new(); members.len()],
             nodes: members,
         }
@@ -47,12 +47,12 @@ impl Lanes {
     }
 
     pub(super) fn begin(&mut self, state: impl Fn(NodeId) -> LaneState) {
-        self.first = self.nodes.iter().map(|node| state(*node)).collect();
+        self.initial = self.nodes.iter().map(|node| state(*node)).collect();
     }
 
     pub(super) fn state(&self, lane: usize) -> LaneState {
         let changed = self.changes.get(lane).and_then(|changes| changes.last()).map(|(_, state)| *state);
-        changed.or_else(|| self.first.get(lane).copied()).unwrap_or_default()
+        changed.or_else(|| self.initial.get(lane).copied()).unwrap_or_default()
     }
 
     pub(super) fn change(&mut self, lane: usize, state: LaneState, position: TimePosition) {
@@ -68,8 +68,8 @@ impl Lanes {
     }
 
     pub(super) fn finish(self, from: TimePosition, to: TimePosition) -> Vec<Lane> {
-        let lanes = self.nodes.into_iter().zip(self.first).zip(self.changes);
-        lanes.map(|((node, first), changes)| lane(node, spans(first, &changes, from, to))).collect()
+        let lanes = self.nodes.into_iter().zip(self.initial).zip(self.changes);
+        lanes.map(|((node, initial), changes)| lane(node, spans(initial, &changes, from, to))).collect()
     }
 }
 
@@ -77,12 +77,12 @@ fn lane(node: NodeId, spans: Vec<Span>) -> Lane {
     Lane { node, spans, leases: Vec::new(), inactive_spans: Vec::new(), queues: Vec::new() }
 }
 
-fn spans(first: LaneState, changes: &[(TimePosition, LaneState)], from: TimePosition, to: TimePosition) -> Vec<Span> {
+fn spans(initial: LaneState, changes: &[(TimePosition, LaneState)], from: TimePosition, to: TimePosition) -> Vec<Span> {
     let span = |state: LaneState, from: TimePosition| {
         let LaneState { role, underlying } = state;
         Span { role, underlying, lease_expired: false, from, to }
     };
-    let mut spans = vec![span(first, from)];
+    let mut spans = vec![span(initial, from)];
     for (position, state) in changes {
         if let Some(last) = spans.last_mut() {
             last.to = *position;
@@ -112,17 +112,17 @@ pub(super) fn drop_idle(scene: &mut Scene) {
         }
     }
     let mut count = 0;
-    let position = |busy: &bool| {
+    let new_index = |busy: &bool| {
         count += usize::from(*busy);
         count.saturating_sub(1)
     };
-    let places: Vec<usize> = busy.iter().map(position).collect();
-    let moved = |lane: &mut usize| *lane = places.get(*lane).copied().unwrap_or_default();
-    scene.steps.iter_mut().for_each(|step| moved(&mut step.lane));
-    scene.marks.iter_mut().filter_map(|mark| mark.lane.as_mut()).for_each(moved);
+    let new_indices: Vec<usize> = busy.iter().map(new_index).collect();
+    let renumber = |lane: &mut usize| *lane = new_indices.get(*lane).copied().unwrap_or_default();
+    scene.steps.iter_mut().for_each(|step| renumber(&mut step.lane));
+    scene.marks.iter_mut().filter_map(|mark| mark.lane.as_mut()).for_each(renumber);
     for arrow in &mut scene.arrows {
-        moved(&mut arrow.from);
-        moved(&mut arrow.to);
+        renumber(&mut arrow.from);
+        renumber(&mut arrow.to);
     }
     let mut kept = busy.iter();
     scene.lanes.retain(|_| kept.next().copied().unwrap_or_default());

@@ -1,6 +1,6 @@
 //! Builds the data of a picture from a run, observed live or read from its journal.
 //!
-//! Memory use does not grow with the length of the run: the sketch keeps the window (until it is
+//! Memory use does not grow with the length of the run: the builder keeps the window (until it is
 //! too full for a scene), the messages in flight, and the state of every node.
 
 mod bands;
@@ -91,31 +91,31 @@ pub struct SceneBuilder<C, E> {
     /// The current journal line; the header is line 1.
     line: u64,
     /// Whether the run is too large for a scene.
-    full: bool,
+    is_too_large: bool,
     /// Whether the window has begun.
-    begun: bool,
+    has_window_begun: bool,
     /// Time of the last line in the window.
-    last: Option<Time>,
+    last_time: Option<Time>,
 }
 
 impl<C: Display, E: Display> SceneBuilder<C, E> {
-    pub fn new(header: &Header, heading: Heading, stands: RoleUpdate<C, E>, options: Options) -> Self {
-        let members = options.window.shown_nodes(header.nodes);
+    pub fn new(header: &Header, heading: Heading, role_update: RoleUpdate<C, E>, options: Options) -> Self {
+        let shown_nodes = options.window.shown_nodes(header.nodes);
         let scene = Scene { heading, origin: Time::from_nanos(header.origin), ..Scene::default() };
         Self {
-            lanes: Lanes::new(&members, header.nodes),
-            overview: OverviewBuilder::new(&members, header.nodes),
+            lanes: Lanes::new(&shown_nodes, header.nodes),
+            overview: OverviewBuilder::new(&shown_nodes, header.nodes),
             clocks: Clocks::new(header.nodes, header.live.is_some()),
-            roles: Roles::new(header.nodes, stands),
+            roles: Roles::new(header.nodes, role_update),
             bands: Bands::default(),
-            views: ViewTracker::new(&members),
+            views: ViewTracker::new(&shown_nodes),
             queues: Queues::default(),
             in_flight: InFlightMessages::default(),
             pending: None,
             line: 1,
-            full: options.overview,
-            begun: false,
-            last: None,
+            is_too_large: options.overview,
+            has_window_begun: false,
+            last_time: None,
             scene,
             options,
         }
@@ -128,9 +128,9 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         let window = &self.options.window;
         let first = self.overview.start().unwrap_or_default();
         let from = window.from.unwrap_or(first);
-        let to = self.last.map_or(from, |last| last.max(from));
+        let to = self.last_time.map_or(from, |last| last.max(from));
         let Scene { heading, origin, omitted, .. } = &self.scene;
-        if self.full {
+        if self.is_too_large {
             let (heading, omitted) = (heading.clone(), *omitted);
             let bands = self.bands.finish();
             return Drawing::Overview(Box::new(self.overview.finish(heading, *origin, (from, to), bands, omitted)));
@@ -161,7 +161,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
 
     /// Whether a scene shows this instant.
     fn shows(&self, time: Time) -> bool {
-        !self.full && self.options.window.shows(time)
+        !self.is_too_large && self.options.window.shows(time)
     }
 
     /// Begins a journal line.
@@ -174,19 +174,19 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
             self.views.expire_leases(self.position(time));
             return;
         }
-        let after = window.ends_before(time);
+        let is_after = window.ends_before(time);
         self.begin_window();
-        if after {
+        if is_after {
             self.scene.omitted.after += 1;
         } else {
-            self.last = Some(self.last.map_or(time, |last| last.max(time)));
+            self.last_time = Some(self.last_time.map_or(time, |last| last.max(time)));
             self.views.expire_leases(self.position(time));
         }
         self.check_limits();
     }
 
     fn begin_window(&mut self) {
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.has_window_begun, true) {
             self.lanes.begin(|node| LaneState::new(&self.roles, node));
             self.views.begin();
             self.queues.begin(TimePosition { time: self.options.window.from.unwrap_or_default(), order: 0 });
@@ -216,9 +216,9 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
 
     /// Discards the scene's data once it is too large to draw.
     fn check_limits(&mut self) {
-        let things = self.scene.steps.len() + self.scene.marks.len() + self.bands.count();
-        if !self.full && (things > self.options.max_steps || self.in_flight.arrows() > MAX_ARROWS) {
-            self.full = true;
+        let count = self.scene.steps.len() + self.scene.marks.len() + self.bands.count();
+        if !self.is_too_large && (count > self.options.max_steps || self.in_flight.arrow_count() > MAX_ARROWS) {
+            self.is_too_large = true;
             self.scene.steps = Vec::new();
             self.scene.marks = Vec::new();
             self.in_flight = InFlightMessages::default();
@@ -228,7 +228,7 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         }
     }
 
-    fn input(&mut self, time: Time, node: NodeId, input: &ObservedInput<'_, C>) {
+    fn observe_input(&mut self, time: Time, node: NodeId, input: &ObservedInput<'_, C>) {
         if let ObservedInput::Start { .. } = input {
             self.set_queue(time, node, QueueContents::default());
         }
@@ -256,32 +256,44 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
 
     /// Ends a message at the current step. Returns its arrow, unless its other end is not shown.
     fn receive(&mut self, id: MessageId, node: NodeId) -> Option<usize> {
-        let (message, repeated) = self.in_flight.end_copy(id, node)?;
-        self.end_message(id, &message, repeated, Head::Step(self.scene.steps.len()))
+        let (message, is_duplicate) = self.in_flight.end_copy(id, node)?;
+        self.end_message(id, &message, is_duplicate, Head::Step(self.scene.steps.len()))
     }
 
     /// Ends a message. A duplicate gets an arrow of its own. Returns the arrow, unless an end is
     /// not shown.
-    fn end_message(&mut self, id: MessageId, message: &InFlightMessage, repeated: bool, head: Head) -> Option<usize> {
+    fn end_message(
+        &mut self,
+        id: MessageId,
+        message: &InFlightMessage,
+        is_duplicate: bool,
+        head: Head,
+    ) -> Option<usize> {
         let arrow = message.arrow(&self.lanes, id, message.tail.unwrap_or(Tail::BeforeWindow), head)?;
-        match message.arrow.filter(|_| !repeated) {
+        match message.arrow.filter(|_| !is_duplicate) {
             Some(index) => {
                 self.in_flight.set_head(index, head);
                 Some(index)
             }
-            None => Some(self.in_flight.push(Arrow { is_duplicate: repeated, ..arrow })),
+            None => Some(self.in_flight.push(Arrow { is_duplicate, ..arrow })),
         }
     }
 
     /// Records a message that is sent. It is kept only if it can have an arrow.
-    fn sent(&mut self, time: Time, from: NodeId, sent: &Sent<'_>, to: impl Iterator<Item = (NodeId, MessageId)>) {
-        if self.full || self.options.window.ends_before(time) {
+    fn record_send(
+        &mut self,
+        time: Time,
+        from: NodeId,
+        sent: &Sent<'_>,
+        to: impl Iterator<Item = (NodeId, MessageId)>,
+    ) {
+        if self.is_too_large || self.options.window.ends_before(time) {
             return;
         }
         if self.lanes.index(from).is_none() {
             let shows = self.options.window.shows(time);
-            let seen = to.filter(|(to, _)| shows && self.lanes.index(*to).is_some()).count();
-            self.scene.omitted.messages += seen as u64;
+            let visible = to.filter(|(to, _)| shows && self.lanes.index(*to).is_some()).count();
+            self.scene.omitted.messages += visible as u64;
             return;
         }
         let tail = self.options.window.shows(time).then_some(Tail::Step(self.scene.steps.len()));
@@ -298,37 +310,37 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         }
     }
 
-    fn world(&mut self, time: Time, event: &WorldEvent<'_>) {
+    fn observe_world_event(&mut self, time: Time, event: &WorldEvent<'_>) {
         // The hold-back queue is in memory, so a crash empties it.
         if let WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node } = event {
             self.set_queue(time, *node, QueueContents::default());
         }
         match event {
             WorldEvent::Lost { id, to, why } => {
-                let at = self.position(time);
-                if let Some((message, repeated)) = self.in_flight.end_copy(*id, *to)
+                let position = self.position(time);
+                if let Some((message, is_duplicate)) = self.in_flight.end_copy(*id, *to)
                     && self.shows(time)
                 {
-                    self.end_message(*id, &message, repeated, Head::Lost { why: *why, at });
+                    self.end_message(*id, &message, is_duplicate, Head::Lost { why: *why, position });
                 }
             }
             WorldEvent::Duplicated { id } => self.in_flight.duplicate(*id),
-            WorldEvent::Crashed { node, .. } => self.mark(time, Some(*node), MarkKind::Crashed, event),
-            WorldEvent::Ended { node } => self.mark(time, Some(*node), MarkKind::Ended, event),
-            WorldEvent::Paused { node } => self.mark(time, Some(*node), MarkKind::Paused, event),
-            WorldEvent::Resumed { node } => self.mark(time, Some(*node), MarkKind::Resumed, event),
+            WorldEvent::Crashed { node, .. } => self.add_mark(time, Some(*node), MarkKind::Crashed, event),
+            WorldEvent::Ended { node } => self.add_mark(time, Some(*node), MarkKind::Ended, event),
+            WorldEvent::Paused { node } => self.add_mark(time, Some(*node), MarkKind::Paused, event),
+            WorldEvent::Resumed { node } => self.add_mark(time, Some(*node), MarkKind::Resumed, event),
             WorldEvent::Changed { text } => {
                 let (position, before) = (self.position(time), self.options.window.starts_after(time));
                 let is_band = self.options.window.ends_before(time) || self.bands.record(text, position, before);
-                self.scene.omitted.bands = self.bands.left_out();
+                self.scene.omitted.bands = self.bands.omitted_count();
                 if !is_band {
-                    self.mark(time, None, MarkKind::Changed, event);
+                    self.add_mark(time, None, MarkKind::Changed, event);
                 }
             }
         }
     }
 
-    fn mark(&mut self, time: Time, node: Option<NodeId>, kind: MarkKind, event: &WorldEvent<'_>) {
+    fn add_mark(&mut self, time: Time, node: Option<NodeId>, kind: MarkKind, event: &WorldEvent<'_>) {
         let lane = node.and_then(|node| self.lanes.index(node));
         if !self.shows(time) || (node.is_some() && lane.is_none()) {
             return;
@@ -340,10 +352,10 @@ impl<C: Display, E: Display> SceneBuilder<C, E> {
         }
     }
 
-    fn effect(&mut self, time: Time, node: NodeId, effect: &ObservedEffect<'_, E>) {
+    fn observe_effect(&mut self, time: Time, node: NodeId, effect: &ObservedEffect<'_, E>) {
         match effect {
-            ObservedEffect::Send { to, sent } => self.sent(time, node, sent, [(*to, sent.id)].into_iter()),
-            ObservedEffect::Multicast { to, sent } => self.sent(time, node, sent, receivers(to, sent.id)),
+            ObservedEffect::Send { to, sent } => self.record_send(time, node, sent, [(*to, sent.id)].into_iter()),
+            ObservedEffect::Multicast { to, sent } => self.record_send(time, node, sent, receivers(to, sent.id)),
             ObservedEffect::Save(_)
             | ObservedEffect::SetTimer { .. }
             | ObservedEffect::CancelTimer(_)
@@ -376,9 +388,9 @@ impl<C: Display, E: Display> Observer<C, E> for SceneBuilder<C, E> {
             self.views.observe(moment, self.position(time));
         }
         match moment {
-            Moment::Input { time, node, input, .. } => self.input(*time, *node, input),
-            Moment::Effect { time, node, effect } => self.effect(*time, *node, effect),
-            Moment::World { time, event } => self.world(*time, event),
+            Moment::Input { time, node, input, .. } => self.observe_input(*time, *node, input),
+            Moment::Effect { time, node, effect } => self.observe_effect(*time, *node, effect),
+            Moment::World { time, event } => self.observe_world_event(*time, event),
         }
     }
 }

@@ -72,7 +72,7 @@ impl PendingStep {
     }
 
     pub(super) fn add<E: Display>(&mut self, effect: &ObservedEffect<'_, E>) {
-        let Some((sort, text)) = words::effect(effect) else { return };
+        let Some((kind, text)) = words::effect(effect) else { return };
         // The picture shows when a lease ends, so its timer adds nothing.
         if let ObservedEffect::SetTimer { timer, .. } | ObservedEffect::CancelTimer(timer) = effect
             && self.input_kind != InputKind::Other
@@ -97,26 +97,26 @@ impl PendingStep {
             | ObservedEffect::Membership(_)
             | ObservedEffect::HoldBack { .. } => {}
         }
-        self.parts.push((sort, text));
+        self.parts.push((kind, text));
     }
 
     /// Whether it has no effect visible outside the node: a tick, a disk confirmation, a first
     /// start.
     pub(super) fn is_quiet(&self) -> bool {
         let is_local = matches!(self.cause, Cause::Timer | Cause::Disk | Cause::Start { is_restart: false });
-        is_local && !self.sends && self.parts.iter().all(|(sort, _)| *sort == TextKind::Control)
+        is_local && !self.sends && self.parts.iter().all(|(kind, _)| *kind == TextKind::Control)
     }
 
     /// Whether the lines of leases and views already show it: a lease renewal, or the first view of
     /// a group, which all members enter without exchanging messages.
-    pub(super) fn is_implied(&self, founding: bool) -> bool {
-        let is_implied_rule = |rule: &str| founding && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
-        let membership = self.input_kind != InputKind::Other;
-        let queues = self.parts.iter().any(|(sort, _)| *sort == TextKind::Queue);
-        membership
+    pub(super) fn is_implied(&self, is_founding_view: bool) -> bool {
+        let is_implied_rule = |rule: &str| is_founding_view && [ADMIT_RULE, BEGIN_RULE].contains(&rule);
+        let is_lease_or_view = self.input_kind != InputKind::Other;
+        let holds_back = self.parts.iter().any(|(kind, _)| *kind == TextKind::Queue);
+        is_lease_or_view
             && !self.sends
             && !self.revoked
-            && !queues
+            && !holds_back
             && self.rules.iter().all(|(rule, _)| is_implied_rule(rule))
     }
 

@@ -27,20 +27,20 @@ impl QueueContents {
 /// The hold-back queues of all nodes shown, by lane.
 #[derive(Default)]
 pub(super) struct Queues {
-    now: BTreeMap<usize, QueueContents>,
+    current: BTreeMap<usize, QueueContents>,
     /// The initial contents of each queue and every change since.
     changes: BTreeMap<usize, Vec<(TimePosition, QueueContents)>>,
     /// Whether the run is too large for a scene.
-    full: bool,
+    is_too_large: bool,
 }
 
 impl Queues {
     /// Records new contents of a queue. Only the last change of a step counts.
     pub(super) fn change(&mut self, lane: usize, position: TimePosition, contents: QueueContents) {
-        if self.full || self.now.get(&lane).unwrap_or(&QueueContents::default()) == &contents {
+        if self.is_too_large || self.current.get(&lane).unwrap_or(&QueueContents::default()) == &contents {
             return;
         }
-        self.now.insert(lane, contents.clone());
+        self.current.insert(lane, contents.clone());
         let changes = self.changes.entry(lane).or_default();
         if changes.last().is_some_and(|(last, _)| *last == position) {
             changes.pop();
@@ -50,12 +50,13 @@ impl Queues {
 
     /// Begins the window with the current contents.
     pub(super) fn begin(&mut self, position: TimePosition) {
-        self.changes = self.now.iter().map(|(lane, contents)| (*lane, vec![(position, contents.clone())])).collect();
+        self.changes =
+            self.current.iter().map(|(lane, contents)| (*lane, vec![(position, contents.clone())])).collect();
     }
 
     /// Stops recording, because no scene will be drawn.
     pub(super) fn stop_recording(&mut self) {
-        *self = Self { full: true, ..Self::default() };
+        *self = Self { is_too_large: true, ..Self::default() };
     }
 
     pub(super) fn finish(mut self, scene: &mut Scene, end: TimePosition) {

@@ -20,16 +20,17 @@ pub(super) const REMOVED_RULE: &str = "VW-5";
 
 /// State of views and leases so far.
 pub(super) struct ViewTracker {
+    /// The nodes that have a lane.
     shown: Vec<NodeId>,
     members: BTreeMap<NodeId, Member>,
     /// Views in which some member acts; the last one is current.
     view_spans: Vec<ViewSpan>,
     /// Ends of leases, the earliest first.
-    ends: BTreeSet<(Time, NodeId)>,
+    lease_ends: BTreeSet<(Time, NodeId)>,
     /// Whether the window has begun. Leases and views that ended before it are dropped.
-    begun: bool,
+    has_window_begun: bool,
     /// Whether the run is too large for a scene.
-    full: bool,
+    is_too_large: bool,
     /// Local clock of the node that takes the current step.
     now: Time,
 }
@@ -38,7 +39,7 @@ pub(super) struct ViewTracker {
 #[derive(Default)]
 struct Member {
     incarnation: Incarnation,
-    down: bool,
+    is_down: bool,
     view: Option<View>,
     /// Whether it acts in that view.
     is_acting: bool,
@@ -70,7 +71,7 @@ impl Member {
         let has_lease = self.lease.as_ref().is_some_and(|lease| lease.is_holder_up);
         if !self.is_in(node, view) {
             Some(InactiveReason::Outside)
-        } else if self.down || (self.is_acting && has_lease) {
+        } else if self.is_down || (self.is_acting && has_lease) {
             None
         } else {
             Some(InactiveReason::Frozen)
@@ -80,8 +81,16 @@ impl Member {
 
 impl ViewTracker {
     pub(super) fn new(shown: &[NodeId]) -> Self {
-        let (members, view_spans, ends) = Default::default();
-        Self { shown: shown.to_vec(), members, view_spans, ends, begun: false, full: false, now: Time::ZERO }
+        let (members, view_spans, lease_ends) = Default::default();
+        Self {
+            shown: shown.to_vec(),
+            members,
+            view_spans,
+            lease_ends,
+            has_window_begun: false,
+            is_too_large: false,
+            now: Time::ZERO,
+        }
     }
 
     pub(super) fn view_of(&self, node: NodeId) -> Option<Epoch> {
@@ -95,12 +104,12 @@ impl ViewTracker {
     }
 
     pub(super) fn begin(&mut self) {
-        self.begun = true;
+        self.has_window_begun = true;
     }
 
     /// Stops recording, because no scene will be drawn.
     pub(super) fn stop_recording(&mut self) {
-        self.full = true;
+        self.is_too_large = true;
         for member in self.members.values_mut() {
             member.leases.clear();
             member.changes.clear();
@@ -109,8 +118,8 @@ impl ViewTracker {
 
     /// Ends the leases that expire up to this position. No journal line marks an expiry.
     pub(super) fn expire_leases(&mut self, position: TimePosition) {
-        while let Some((end, node)) = self.ends.first().copied().filter(|(end, _)| *end <= position.time) {
-            self.ends.remove(&(end, node));
+        while let Some((end, node)) = self.lease_ends.first().copied().filter(|(end, _)| *end <= position.time) {
+            self.lease_ends.remove(&(end, node));
             self.end_lease(node, TimePosition { time: end, ..position });
         }
     }
@@ -165,8 +174,8 @@ impl ViewTracker {
         if end == before {
             return;
         }
-        self.ends.remove(&(before, node));
-        self.ends.insert((end, node));
+        self.lease_ends.remove(&(before, node));
+        self.lease_ends.insert((end, node));
         if let Some(lease) = self.members.get_mut(&node).and_then(|member| member.lease.as_mut()) {
             lease.end = end;
         }
@@ -181,14 +190,14 @@ impl ViewTracker {
         self.crash(node, position);
         let member = self.members.entry(node).or_default();
         member.incarnation = incarnation;
-        member.down = false;
+        member.is_down = false;
         self.record_activity(node, position);
     }
 
     /// Records that a node is down. The group still waits for its lease to expire.
     fn crash(&mut self, node: NodeId, position: TimePosition) {
         let Some(member) = self.members.get_mut(&node) else { return };
-        member.down = true;
+        member.is_down = true;
         member.is_acting = false;
         member.view = None;
         if let Some(lease) = member.lease.as_mut().filter(|lease| lease.is_holder_up) {
@@ -226,7 +235,7 @@ impl ViewTracker {
         match member.lease.as_mut().filter(|lease| lease.is_holder_up) {
             Some(lease) if until > now && until <= lease.until => return,
             Some(lease) => {
-                self.ends.remove(&(lease.end, node));
+                self.lease_ends.remove(&(lease.end, node));
                 (lease.until, lease.end) = (until, end);
             }
             None => {
@@ -236,21 +245,21 @@ impl ViewTracker {
                 }
             }
         }
-        self.ends.insert((end, node));
+        self.lease_ends.insert((end, node));
         self.expire_leases(position);
         self.record_activity(node, position);
     }
 
     fn end_lease(&mut self, node: NodeId, position: TimePosition) {
         let Some(lease) = self.members.get_mut(&node).and_then(|member| member.lease.take()) else { return };
-        self.ends.remove(&(lease.end, node));
+        self.lease_ends.remove(&(lease.end, node));
         let HeldLease { from, is_holder_up, .. } = lease;
         self.record_lease(node, Lease { from, to: position.max(from), is_holder_up });
         self.record_activity(node, position);
     }
 
     fn record_lease(&mut self, node: NodeId, lease: Lease) {
-        if let Some(member) = self.members.get_mut(&node).filter(|_| self.begun && !self.full) {
+        if let Some(member) = self.members.get_mut(&node).filter(|_| self.has_window_begun && !self.is_too_large) {
             member.leases.push(lease);
         }
     }
@@ -268,7 +277,7 @@ impl ViewTracker {
 
     fn begin_view(&mut self, view: View, position: TimePosition) {
         match self.view_spans.last_mut() {
-            Some(last) if self.begun && !self.full => last.to = Some(position),
+            Some(last) if self.has_window_begun && !self.is_too_large => last.to = Some(position),
             Some(_) | None => self.view_spans.clear(),
         }
         // Once the group acts in a new view, it no longer waits for leases of incarnations that are
@@ -294,7 +303,7 @@ impl ViewTracker {
         if member.changes.last().is_some_and(|(_, last)| *last == now) {
             return;
         }
-        if !self.begun || self.full {
+        if !self.has_window_begun || self.is_too_large {
             member.changes.clear();
         }
         member.changes.push((position, now));
@@ -320,9 +329,9 @@ impl ViewTracker {
 }
 
 /// Converts an instant on a node's clock to real time, assuming the clock runs at the right rate
-/// from now on.
-fn real_time(until: Time, time: Time, now: Time) -> Time {
-    Time::from_nanos(time.nanos().saturating_add(until.nanos().saturating_sub(now.nanos())))
+/// from now on. It shows `local_now` at the real time `time`.
+fn real_time(local_instant: Time, time: Time, local_now: Time) -> Time {
+    Time::from_nanos(time.nanos().saturating_add(local_instant.nanos().saturating_sub(local_now.nanos())))
 }
 
 fn inactive_spans(changes: &[(TimePosition, Option<InactiveReason>)], end: TimePosition) -> Vec<InactiveSpan> {

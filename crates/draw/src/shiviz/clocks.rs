@@ -42,7 +42,7 @@ impl VectorClocks {
             Some((id, wrapped)) => self.receives(step.node, id, wrapped),
             None => self.local_event(step.node),
         }
-        for (from, parcel) in &step.handed {
+        for (from, parcel) in &step.delivered_parcels {
             self.effect(step.node, ObservedEffect::Delivered { from: *from, parcel: *parcel });
         }
         for (to, id, parcel) in step.sent.iter().filter(|(_, id, _)| id.sender == step.node) {
@@ -73,6 +73,7 @@ impl VectorClocks {
 
     /// Counts an event from which the node learns nothing.
     pub(super) fn local_event(&mut self, node: NodeId) {
+        // Any input without a message will do.
         self.input(node, ObservedInput::DiskFull);
     }
 
@@ -105,16 +106,16 @@ impl VectorClocks {
 
     fn write_clock(&self, node: NodeId, window: &Window, line: &mut String) {
         let counts = self.causality.clock(node).map_or(&[][..], VectorClock::counts);
-        let mut between = '{';
+        let mut separator = '{';
         for (other, count) in counts.iter().enumerate().map(|(index, count)| (NodeId::from_index(index), count)) {
-            let since = count.saturating_sub(self.before.get(other));
+            let count_in_window = count.saturating_sub(self.before.get(other));
             let world = other == self.world();
-            if since > 0 && (world || window.shows_node(other)) {
+            if count_in_window > 0 && (world || window.shows_node(other)) {
                 let _ = match world {
-                    true => write!(line, "{between}\"world\":{since}"),
-                    false => write!(line, "{between}\"n{other}\":{since}"),
+                    true => write!(line, "{separator}\"world\":{count_in_window}"),
+                    false => write!(line, "{separator}\"n{other}\":{count_in_window}"),
                 };
-                between = ',';
+                separator = ',';
             }
         }
         line.push('}');

@@ -10,23 +10,25 @@ pub(super) struct Pending {
     pub(super) time: Time,
     pub(super) node: NodeId,
     /// Whether it is written; otherwise it is only counted.
-    shown: bool,
+    is_written: bool,
     pub(super) text: String,
-    /// The message it received, and whether only the parcels handed over in it carry information.
+    /// The message it received, and whether it is a frame, of which only the delivered parcels
+    /// carry information.
     pub(super) message: Option<(MessageId, bool)>,
-    /// The parcels handed to the protocol, with their senders.
-    pub(super) handed: Vec<(NodeId, PayloadId)>,
+    /// The parcels that the reliable link delivered to the algorithm, with their senders.
+    pub(super) delivered_parcels: Vec<(NodeId, PayloadId)>,
+    /// The messages sent: receiver, id, and the parcel that a frame carries.
     pub(super) sent: Vec<(NodeId, MessageId, Option<PayloadId>)>,
     /// Whether its input is local to the node.
-    inner: bool,
+    is_local_input: bool,
     /// Whether it had an effect visible outside the node.
-    seen: bool,
+    has_visible_effect: bool,
 }
 
 impl Pending {
-    /// Starts a step with this input. Only a shown step gets a text.
-    pub(super) fn new<C: Display>(time: Time, node: NodeId, input: &ObservedInput<'_, C>, shown: bool) -> Self {
-        let (message, inner) = match input {
+    /// Starts a step with this input. Only a step that is written gets a text.
+    pub(super) fn new<C: Display>(time: Time, node: NodeId, input: &ObservedInput<'_, C>, is_written: bool) -> Self {
+        let (message, is_local_input) = match input {
             ObservedInput::Message { id, wrapped, .. } => (Some((*id, *wrapped)), false),
             ObservedInput::Start { incarnation, blank } => (None, *incarnation == Incarnation::FIRST && !blank),
             ObservedInput::Timer(_) | ObservedInput::Saved(_) | ObservedInput::DiskFull | ObservedInput::DiskFree => {
@@ -38,8 +40,18 @@ impl Pending {
             | ObservedInput::View(_)
             | ObservedInput::Lease(_) => (None, false),
         };
-        let text = if shown { words::input(input) } else { String::new() };
-        Self { time, node, shown, text, message, handed: Vec::new(), sent: Vec::new(), inner, seen: false }
+        let text = if is_written { words::input(input) } else { String::new() };
+        Self {
+            time,
+            node,
+            is_written,
+            text,
+            message,
+            delivered_parcels: Vec::new(),
+            sent: Vec::new(),
+            is_local_input,
+            has_visible_effect: false,
+        }
     }
 
     pub(super) fn add<E: Display>(&mut self, effect: &ObservedEffect<'_, E>) {
@@ -48,14 +60,16 @@ impl Pending {
             ObservedEffect::Multicast { to, sent } => {
                 self.sent.extend(receivers(to, sent.id).map(|(to, id)| (to, id, sent.payload_id)));
             }
-            ObservedEffect::Delivered { from, parcel } => self.handed.push((*from, *parcel)),
-            ObservedEffect::Emit(_) | ObservedEffect::Rule { .. } | ObservedEffect::HoldBack { .. } => self.seen = true,
+            ObservedEffect::Delivered { from, parcel } => self.delivered_parcels.push((*from, *parcel)),
+            ObservedEffect::Emit(_) | ObservedEffect::Rule { .. } | ObservedEffect::HoldBack { .. } => {
+                self.has_visible_effect = true;
+            }
             ObservedEffect::Save(_)
             | ObservedEffect::SetTimer { .. }
             | ObservedEffect::CancelTimer(_)
             | ObservedEffect::Membership(_) => {}
         }
-        if self.shown
+        if self.is_written
             && let Some((_, text)) = words::effect(effect)
         {
             self.text.push_str(" · ");
@@ -65,6 +79,6 @@ impl Pending {
 
     /// Whether it has no effect visible outside the node.
     pub(super) fn is_quiet(&self) -> bool {
-        self.inner && !self.seen && self.sent.is_empty() && self.handed.is_empty()
+        self.is_local_input && !self.has_visible_effect && self.sent.is_empty() && self.delivered_parcels.is_empty()
     }
 }

@@ -18,17 +18,17 @@ impl Area {
     pub(super) fn is_crossed(&self, from: (f64, f64), to: (f64, f64)) -> bool {
         let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
         let sides = [(from.0, to.0, self.left, self.right), (from.1, to.1, self.top, self.bottom)];
-        for (begin, end, least, most) in sides {
-            let run = end - begin;
-            if run == 0.0 {
-                if begin < least || begin > most {
+        for (begin, end, low, high) in sides {
+            let extent = end - begin;
+            if extent == 0.0 {
+                if begin < low || begin > high {
                     return false;
                 }
                 continue;
             }
-            let (one, other) = ((least - begin) / run, (most - begin) / run);
-            enters = enters.max(one.min(other));
-            leaves = leaves.min(one.max(other));
+            let (at_low, at_high) = ((low - begin) / extent, (high - begin) / extent);
+            enters = enters.max(at_low.min(at_high));
+            leaves = leaves.min(at_low.max(at_high));
         }
         enters <= leaves
     }
@@ -44,13 +44,14 @@ pub(super) struct OccupiedAreas {
     columns: std::collections::BTreeMap<i64, Vec<Area>>,
 }
 
-const COLUMN: f64 = 80.0;
+const COLUMN_WIDTH: f64 = 80.0;
 
 impl OccupiedAreas {
     /// Whether an area overlaps no occupied one.
     pub(super) fn is_free(&self, area: &Area) -> bool {
-        columns(area.left, area.right)
-            .all(|column| self.columns.get(&column).is_none_or(|taken| taken.iter().all(|other| !other.overlaps(area))))
+        columns(area.left, area.right).all(|column| {
+            self.columns.get(&column).is_none_or(|occupied| occupied.iter().all(|other| !other.overlaps(area)))
+        })
     }
 
     pub(super) fn occupy(&mut self, area: Area) {
@@ -61,7 +62,7 @@ impl OccupiedAreas {
 }
 
 pub(super) fn columns(left: f64, right: f64) -> impl Iterator<Item = i64> + use<> {
-    (left / COLUMN).floor() as i64..=(right / COLUMN).floor() as i64
+    (left / COLUMN_WIDTH).floor() as i64..=(right / COLUMN_WIDTH).floor() as i64
 }
 
 #[cfg(test)]

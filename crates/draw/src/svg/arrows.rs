@@ -17,14 +17,14 @@ const FONT_SIZE: f64 = 12.5;
 /// Maximum length of a name in characters.
 const MAX_CHARS: usize = 22;
 /// Distance between a step and the ends of its arrows, so that the dot stays visible.
-const CLEAR: f64 = 6.5;
+const STEP_CLEARANCE: f64 = 6.5;
 
 type Point = (f64, f64);
 
 /// The message kinds in order of first appearance, which determines their colours.
 pub(super) struct Kinds {
     /// Kinds of algorithm messages.
-    own: Vec<String>,
+    algorithm: Vec<String>,
     /// Kinds of control messages.
     control: Vec<String>,
     /// The kind of the reports between members of a view.
@@ -42,27 +42,28 @@ impl Kinds {
             }
             kinds
         };
-        let own = kinds(|arrow| arrow.class != Class::Control || (arrow.is_retransmission && arrow.report.is_none()));
+        let algorithm =
+            kinds(|arrow| arrow.class != Class::Control || (arrow.is_retransmission && arrow.report.is_none()));
         let mut control = kinds(|arrow| arrow.class == Class::Control);
-        control.retain(|kind| !own.contains(kind));
+        control.retain(|kind| !algorithm.contains(kind));
         let report = scene.arrows.iter().find(|arrow| arrow.report.is_some()).map(|arrow| arrow.kind.clone());
-        Self { own, control, report }
+        Self { algorithm, control, report }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.own.iter().chain(&self.control).map(String::as_str)
+        self.algorithm.iter().chain(&self.control).map(String::as_str)
     }
 
     /// Returns the CSS variable of a kind's colour. Colours repeat if there are more kinds than
     /// colours.
     pub(super) fn colour(&self, kind: &str) -> &'static str {
-        let place = self.own.iter().position(|known| known == kind);
-        place.and_then(|place| SERIES.get(place % SERIES.len())).map_or("faint", |colour| colour.name)
+        let index = self.algorithm.iter().position(|known| known == kind);
+        index.and_then(|index| SERIES.get(index % SERIES.len())).map_or("faint", |colour| colour.name)
     }
 
     /// Returns the CSS class of a kind's line in the legend.
     pub(super) fn line_class(&self, kind: &str) -> &'static str {
-        if self.own.iter().any(|known| known == kind) {
+        if self.algorithm.iter().any(|known| known == kind) {
             "arrow"
         } else if self.report.as_deref() == Some(kind) {
             "report"
@@ -76,7 +77,7 @@ impl Kinds {
 pub(super) struct PlacedArrow<'a> {
     arrow: &'a Arrow,
     /// Its index among the arrows of its row.
-    number: usize,
+    index: usize,
     from: Point,
     to: Point,
     /// Position of its name, if it fits.
@@ -95,14 +96,14 @@ impl PlacedArrow<'_> {
 /// Places all arrows, and their names where they fit. Returns the arrows with the number of texts
 /// that do not fit.
 pub(super) fn place<'a>(scene: &'a Scene, layout: &mut Layout) -> (Vec<PlacedArrow<'a>>, usize) {
-    let ends = |(number, arrow): (usize, &'a Arrow)| {
-        let (from, to) = ends(scene, layout, arrow)?;
-        Some(PlacedArrow { arrow, number, from, to, label: None })
+    let place_arrow = |(index, arrow): (usize, &'a Arrow)| {
+        let (from, to) = end_points(scene, layout, arrow)?;
+        Some(PlacedArrow { arrow, index, from, to, label: None })
     };
-    let mut arrows: Vec<PlacedArrow<'a>> = scene.arrows.iter().enumerate().filter_map(ends).collect();
+    let mut arrows: Vec<PlacedArrow<'a>> = scene.arrows.iter().enumerate().filter_map(place_arrow).collect();
     let segments = Segments::new(arrows.iter().map(|placed| (placed.from, placed.to)).collect());
     // Held-back messages are placed first, where no arrow crosses them if possible.
-    let mut omitted_texts = trays::place(scene, layout, |area| segments.across(area, None));
+    let mut omitted_texts = trays::place(scene, layout, |area| segments.count_crossing(area, None));
     // Of all reports for one view, only the first with enough room is named.
     let mut reported: BTreeSet<Epoch> = BTreeSet::new();
     for (index, placed) in arrows.iter_mut().enumerate() {
@@ -111,14 +112,14 @@ pub(super) fn place<'a>(scene: &'a Scene, layout: &mut Layout) -> (Vec<PlacedArr
             continue;
         }
         let name = name(placed.arrow);
-        let wide = bold(&name, FONT_SIZE) + 4.0;
-        let found = best(&layout.occupied, index, &segments, wide);
-        match found {
-            Some(at) => {
-                let area = Area::of_text((at.0 - 2.0, at.1), wide, FONT_SIZE);
+        let label_width = bold(&name, FONT_SIZE) + 4.0;
+        let best = label_position(&layout.occupied, index, &segments, label_width);
+        match best {
+            Some(position) => {
+                let area = Area::of_text((position.0 - 2.0, position.1), label_width, FONT_SIZE);
                 layout.right_edge = layout.right_edge.max(area.right);
                 layout.occupied.occupy(area);
-                placed.label = Some(at);
+                placed.label = Some(position);
                 reported.extend(report);
             }
             None if report.is_some() => {}
@@ -138,28 +139,28 @@ fn name(arrow: &Arrow) -> String {
 }
 
 /// Returns the free position along an arrow that hides the least of other arrows.
-fn best(areas: &OccupiedAreas, index: usize, segments: &Segments, wide: f64) -> Option<Point> {
+fn label_position(areas: &OccupiedAreas, index: usize, segments: &Segments, label_width: f64) -> Option<Point> {
     let ((x1, y1), (x2, y2)) = segments.all.get(index).copied()?;
-    let mut found: Option<(usize, Point)> = None;
+    let mut best: Option<(usize, Point)> = None;
     for shift in [0.0, 1.0, -1.0] {
         for part in [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74] {
             let (x, y) = (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part);
-            let at = (x - wide / 2.0 + shift * (wide / 2.0 + 6.0), y + FONT_SIZE * 0.32);
-            let area = Area::of_text(at, wide, FONT_SIZE);
+            let position = (x - label_width / 2.0 + shift * (label_width / 2.0 + 6.0), y + FONT_SIZE * 0.32);
+            let area = Area::of_text(position, label_width, FONT_SIZE);
             if !areas.is_free(&area) {
                 continue;
             }
             // A name beside its arrow is second choice.
-            let crossed = segments.across(&area, Some(index)) + usize::from(shift != 0.0);
-            if found.is_none_or(|(least, _)| crossed < least) {
-                found = Some((crossed, at));
+            let crossed = segments.count_crossing(&area, Some(index)) + usize::from(shift != 0.0);
+            if best.is_none_or(|(fewest, _)| crossed < fewest) {
+                best = Some((crossed, position));
             }
             if crossed == 0 {
-                return Some(at);
+                return Some(position);
             }
         }
     }
-    found.map(|(_, at)| at)
+    best.map(|(_, position)| position)
 }
 
 /// The lines of all arrows, indexed by columns for fast lookup.
@@ -180,7 +181,7 @@ impl Segments {
     }
 
     /// Returns how many lines cross an area, not counting `index`.
-    fn across(&self, area: &Area, index: Option<usize>) -> usize {
+    fn count_crossing(&self, area: &Area, index: Option<usize>) -> usize {
         let near = areas::columns(area.left, area.right).filter_map(|column| self.columns.get(&column)).flatten();
         let mut near: Vec<usize> = near.copied().filter(|other| Some(*other) != index).collect();
         near.sort_unstable();
@@ -190,12 +191,12 @@ impl Segments {
 }
 
 /// Returns the end points of an arrow.
-fn ends(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)> {
+fn end_points(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)> {
     let (from_y, to_y) = (*layout.lanes.get(arrow.from)?, *layout.lanes.get(arrow.to)?);
-    let place = |step: usize| scene.steps.get(step).map(|step| layout.axis.x_of(step.position.order));
+    let x_of_step = |step: usize| scene.steps.get(step).map(|step| layout.axis.x_of(step.position.order));
     let sent = match arrow.tail {
-        Tail::Step(step) => (place(step)?, from_y),
-        Tail::BeforeWindow => (layout.axis.left - 24.0, from_y + (to_y - from_y) * 0.35),
+        Tail::Step(step) => (x_of_step(step)?, from_y),
+        Tail::BeforeWindow => (layout.axis.left_edge(), from_y + (to_y - from_y) * 0.35),
     };
     let (x, y) = sent;
     let towards = |part: f64| y + (to_y - y) * part;
@@ -205,13 +206,13 @@ fn ends(scene: &Scene, layout: &Layout, arrow: &Arrow) -> Option<(Point, Point)>
     let before = neighbour.and_then(|lane| layout.lanes.get(lane)).copied().unwrap_or(y);
     let gap = |part: f64| before + (to_y - before) * part;
     let end = match arrow.head {
-        Head::Step(step) => (place(step)?, to_y),
+        Head::Step(step) => (x_of_step(step)?, to_y),
         Head::Lost { why: Loss::Chance, .. } => match arrow.tail {
             Tail::Step(_) => (x + 34.0, first_gap(layout, arrow, y)),
             Tail::BeforeWindow => (x + 34.0, towards(0.5)),
         },
-        Head::Lost { why: Loss::Cut, at } => (layout.axis.x_at(at).max(x + 20.0), gap(0.55)),
-        Head::Lost { why: Loss::Down, at } => (layout.axis.x_at(at).max(x + 20.0), gap(0.78)),
+        Head::Lost { why: Loss::Cut, position } => (layout.axis.x_at(position).max(x + 20.0), gap(0.55)),
+        Head::Lost { why: Loss::Down, position } => (layout.axis.x_at(position).max(x + 20.0), gap(0.78)),
         // The message is in flight at the end of the row.
         Head::Open => ((layout.axis.right + 14.0).max(x + 16.0), towards(0.42)),
     };
@@ -229,8 +230,14 @@ fn first_gap(layout: &Layout, arrow: &Arrow, y: f64) -> f64 {
 /// Draws all arrows; their names are drawn later, on top of everything.
 ///
 /// Tooltips describe the arrow of the `whole` scene, because a row may contain only one end.
-pub(super) fn draw(canvas: &mut Canvas, whole: &Scene, numbers: &[usize], kinds: &Kinds, arrows: &[PlacedArrow<'_>]) {
-    for PlacedArrow { arrow, number, from, to, .. } in arrows {
+pub(super) fn draw(
+    canvas: &mut Canvas,
+    whole: &Scene,
+    whole_indices: &[usize],
+    kinds: &Kinds,
+    arrows: &[PlacedArrow<'_>],
+) {
+    for PlacedArrow { arrow, index, from, to, .. } in arrows {
         let colour = kinds.colour(&arrow.kind);
         let line_class = match (arrow.is_duplicate, arrow.is_retransmission, arrow.class) {
             (false, false, Class::Control) if arrow.report.is_some() => "report",
@@ -239,8 +246,8 @@ pub(super) fn draw(canvas: &mut Canvas, whole: &Scene, numbers: &[usize], kinds:
             (false, false, Class::Control) => "control",
             (false, false, Class::Algorithm | Class::Announcement) => "arrow",
         };
-        let described = numbers.get(*number).and_then(|number| whole.arrows.get(*number)).unwrap_or(arrow);
-        canvas.titled("arrow-group", &title(whole, described), |canvas| {
+        let whole_arrow = whole_indices.get(*index).and_then(|index| whole.arrows.get(*index)).unwrap_or(arrow);
+        canvas.titled("arrow-group", &title(whole, whole_arrow), |canvas| {
             let stroke = format!("stroke:var(--{colour})");
             if arrow.from == arrow.to {
                 loop_back(canvas, arrow, line_class, &stroke, *from, *to);
@@ -269,11 +276,11 @@ fn straight(canvas: &mut Canvas, arrow: &Arrow, line_class: &str, stroke: &str, 
     let length = (dx * dx + dy * dy).sqrt().max(0.001);
     let (ux, uy) = (dx / length, dy / length);
     let begin = match arrow.tail {
-        Tail::Step(_) => (from.0 + ux * CLEAR, from.1 + uy * CLEAR),
+        Tail::Step(_) => (from.0 + ux * STEP_CLEARANCE, from.1 + uy * STEP_CLEARANCE),
         Tail::BeforeWindow => from,
     };
     let arrives = matches!(arrow.head, Head::Step(_));
-    let tip = if arrives { (to.0 - ux * CLEAR, to.1 - uy * CLEAR) } else { to };
+    let tip = if arrives { (to.0 - ux * STEP_CLEARANCE, to.1 - uy * STEP_CLEARANCE) } else { to };
     let [x1, y1, x2, y2] = [begin.0, begin.1, tip.0 - ux * 4.0, tip.1 - uy * 4.0].map(Number);
     canvas.raw(format_args!("<path class=\"{line_class}\" style=\"{stroke}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
     match arrow.head {
@@ -335,7 +342,9 @@ fn title(scene: &Scene, arrow: &Arrow) -> String {
     });
     text.push_str(&match arrow.head {
         Head::Step(step) => format!("\narrives at {} ms", when(step)),
-        Head::Lost { why, at } => format!("\nnever arrives: {why}, at {} ms", millis(scene.relative(at.time))),
+        Head::Lost { why, position } => {
+            format!("\nnever arrives: {why}, at {} ms", millis(scene.relative(position.time)))
+        }
         Head::Open => "\ndoes not arrive in this picture".into(),
     });
     if !arrow.body.is_empty() {

@@ -22,7 +22,7 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) fn new(scene: &Scene) -> Self {
-        Self { median: median_gap(&in_order(scene)).max(1), stretch: 1.0 }
+        Self { median: median_gap(&events_in_order(scene)).max(1), stretch: 1.0 }
     }
 
     pub(super) fn stretched(self, stretch: f64) -> Self {
@@ -33,7 +33,7 @@ impl Scale {
 /// Horizontal positions of all steps and marks.
 pub(super) struct Axis {
     /// Time and position of each step and mark, by order.
-    places: Vec<(Time, f64)>,
+    event_positions: Vec<(Time, f64)>,
     /// Every instant with its first position.
     pub(super) instants: Vec<(Time, f64)>,
     /// Middle of each gap that is drawn much shorter than its duration.
@@ -44,9 +44,9 @@ pub(super) struct Axis {
 
 impl Axis {
     pub(super) fn new(scene: &Scene, left: f64, scale: Scale) -> Self {
-        let events = in_order(scene);
+        let events = events_in_order(scene);
         let Scale { median, stretch } = scale;
-        let mut places = Vec::with_capacity(events.len());
+        let mut event_positions = Vec::with_capacity(events.len());
         let mut instants: Vec<(Time, f64)> = Vec::new();
         let mut same_instant: BTreeMap<Option<usize>, u32> = BTreeMap::new();
         let mut furthest = left;
@@ -69,13 +69,13 @@ impl Axis {
                     left
                 }
             };
-            let before = same_instant.entry(lane).or_default();
-            let x = base + f64::from(*before) * SAME_INSTANT_GAP * stretch;
-            *before += 1;
+            let earlier_events = same_instant.entry(lane).or_default();
+            let x = base + f64::from(*earlier_events) * SAME_INSTANT_GAP * stretch;
+            *earlier_events += 1;
             furthest = furthest.max(x);
-            places.push((time, x));
+            event_positions.push((time, x));
         }
-        Self { places, instants, breaks, left, right: furthest + MEDIAN_GAP }
+        Self { event_positions, instants, breaks, left, right: furthest + MEDIAN_GAP }
     }
 
     /// Returns the order and the position of the first event at each instant.
@@ -85,20 +85,31 @@ impl Axis {
             let is_first = last.replace(*time) != Some(*time);
             is_first.then_some((order, *x))
         };
-        self.places.iter().enumerate().filter_map(first)
+        self.event_positions.iter().enumerate().filter_map(first)
+    }
+
+    /// Left edge of lanes and areas, which begin before the first event.
+    pub(super) fn left_edge(&self) -> f64 {
+        self.left - 24.0
+    }
+
+    /// Right edge of lanes and areas, which end after the last event.
+    pub(super) fn right_edge(&self) -> f64 {
+        self.right + 12.0
     }
 
     /// Returns the position of a step or mark.
     pub(super) fn x_of(&self, order: usize) -> f64 {
-        self.places.get(order).map_or(self.right, |(_, x)| *x)
+        self.event_positions.get(order).map_or(self.right, |(_, x)| *x)
     }
 
     /// Returns the position of something that is neither a step nor a mark.
     pub(super) fn x_at(&self, position: TimePosition) -> f64 {
-        match self.places.get(position.order) {
+        match self.event_positions.get(position.order) {
             Some((time, x)) if *time == position.time => *x,
             Some((time, x)) => {
-                let Some((earlier, start)) = position.order.checked_sub(1).and_then(|last| self.places.get(last))
+                let Some((earlier, start)) =
+                    position.order.checked_sub(1).and_then(|last| self.event_positions.get(last))
                 else {
                     return self.left - MEDIAN_GAP / 2.0;
                 };
@@ -112,7 +123,7 @@ impl Axis {
 }
 
 /// Returns the time and lane of all steps and marks in order.
-fn in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
+fn events_in_order(scene: &Scene) -> Vec<(Time, Option<usize>)> {
     let steps = scene.steps.iter().map(|step| (step.position.order, (step.position.time, Some(step.lane))));
     let marks = scene.marks.iter().map(|mark| (mark.position.order, (mark.position.time, mark.lane)));
     let all: BTreeMap<_, _> = steps.chain(marks).collect();

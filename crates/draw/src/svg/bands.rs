@@ -56,16 +56,16 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
     let mut annotations: Vec<Annotation> =
         scene.view_spans.iter().map(|view_span| view(scene, layout, view_span)).collect();
     for band in &scene.bands {
-        let from = if band.from.time < scene.from { axis.left - 24.0 } else { axis.x_at(band.from) };
-        let to = band.to.map_or(axis.right + 12.0, |position| axis.x_at(position)).max(from + 4.0);
-        let until =
+        let from = if band.from.time < scene.from { axis.left_edge() } else { axis.x_at(band.from) };
+        let to = band.to.map_or(axis.right_edge(), |position| axis.x_at(position)).max(from + 4.0);
+        let end_text =
             band.to.map_or_else(|| "on".into(), |position| format!("to {} ms", millis(scene.relative(position.time))));
-        let title = format!("{}, from {} ms {until}", band.text, millis(scene.relative(band.from.time)));
+        let title = format!("{}, from {} ms {end_text}", band.text, millis(scene.relative(band.from.time)));
         annotations.push(Annotation {
             text: shortened(&band.text, 60),
             from,
             to: Some(to),
-            kind: if band.is_cut { AnnotationKind::Partition } else { AnnotationKind::OtherFault },
+            kind: if band.is_partition { AnnotationKind::Partition } else { AnnotationKind::OtherFault },
             row: 0,
             title,
         });
@@ -99,12 +99,12 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
     let mut ends: Vec<f64> = Vec::new();
     for annotation in &mut annotations {
         // The next view begins where this one ends, so only the name needs room.
-        let lasts = annotation.to.filter(|_| !annotation.is_view()).unwrap_or_default();
-        let end = (annotation.from + bold(&annotation.text, FONT_SIZE)).max(lasts) + 12.0;
-        let free = ends.iter().position(|taken| *taken <= annotation.from);
-        annotation.row = free.unwrap_or(ends.len());
+        let area_end = annotation.to.filter(|_| !annotation.is_view()).unwrap_or_default();
+        let end = (annotation.from + bold(&annotation.text, FONT_SIZE)).max(area_end) + 12.0;
+        let free_row = ends.iter().position(|row_end| *row_end <= annotation.from);
+        annotation.row = free_row.unwrap_or(ends.len());
         match ends.get_mut(annotation.row) {
-            Some(taken) => *taken = end,
+            Some(row_end) => *row_end = end,
             None => ends.push(end),
         }
     }
@@ -114,8 +114,8 @@ pub(super) fn place(scene: &Scene, layout: &Layout) -> (Vec<Annotation>, usize) 
 fn view(scene: &Scene, layout: &Layout, view_span: &ViewSpan) -> Annotation {
     let axis = &layout.axis;
     // A view's area reaches to the edges of the diagram.
-    let from = if view_span.from.order == 0 { axis.left - 24.0 } else { axis.x_at(view_span.from) };
-    let to = view_span.to.map_or(axis.right + 12.0, |position| axis.x_at(position)).max(from);
+    let from = if view_span.from.order == 0 { axis.left_edge() } else { axis.x_at(view_span.from) };
+    let to = view_span.to.map_or(axis.right_edge(), |position| axis.x_at(position)).max(from);
     let title = format!("{}, active from {} ms on", view_span.view, millis(scene.relative(view_span.from.time)));
     let kind = AnnotationKind::View(view_span.view.epoch().0.is_multiple_of(2));
     Annotation {

@@ -9,9 +9,9 @@ use std::fmt::{self, Display, Write};
 pub(crate) struct Canvas {
     body: String,
     /// Whether the document needs the styles of views.
-    views: bool,
+    has_views: bool,
     /// Whether the document needs the styles of hold-back queues.
-    trays: bool,
+    has_trays: bool,
 }
 
 /// A coordinate, displayed with at most one decimal place.
@@ -37,12 +37,12 @@ pub(crate) enum Anchor {
 }
 
 impl Canvas {
-    pub(super) fn has_views(&mut self, views: bool) {
-        self.views = views;
+    pub(super) fn set_has_views(&mut self, has_views: bool) {
+        self.has_views = has_views;
     }
 
-    pub(super) fn has_trays(&mut self, trays: bool) {
-        self.trays = trays;
+    pub(super) fn set_has_trays(&mut self, has_trays: bool) {
+        self.has_trays = has_trays;
     }
 
     pub(crate) fn raw(&mut self, markup: fmt::Arguments<'_>) {
@@ -86,14 +86,14 @@ impl Canvas {
 
     /// Returns the whole document.
     pub(super) fn finish(self, size: (f64, f64), theme: Theme, name: &str, description: &str) -> String {
-        let (view_style, view_patterns) = if self.views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
-        let tray_style = if self.trays { TRAY_STYLE } else { "" };
+        let (view_style, view_patterns) = if self.has_views { (VIEW_STYLE, VIEW_PATTERNS) } else { ("", "") };
+        let tray_style = if self.has_trays { TRAY_STYLE } else { "" };
         let style = format!("{STYLE}{view_style}{tray_style}");
-        self.finish_in(&style, &format!("{PATTERNS}{view_patterns}"), size, theme, (name, description))
+        self.finish_with(&style, &format!("{PATTERNS}{view_patterns}"), size, theme, (name, description))
     }
 
     /// Returns the whole document with the given styles and patterns.
-    pub(crate) fn finish_in(
+    pub(crate) fn finish_with(
         self,
         style: &str,
         patterns: &str,

@@ -11,7 +11,7 @@ use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 
 /// Returns the CSS class of the ribbon of a role, if it has one.
-pub(super) fn class(role: Role) -> Option<&'static str> {
+pub(super) fn ribbon_class(role: Role) -> Option<&'static str> {
     match role {
         Role::Idle => None,
         Role::Waiting => Some("waiting"),
@@ -32,10 +32,10 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
         let mut dots: Vec<f64> = steps.map(|step| layout.axis.x_of(step.position.order)).collect();
         dots.sort_by(f64::total_cmp);
         for (index, span) in lane.spans.iter().enumerate() {
-            let begin = if index == 0 { layout.axis.left - 24.0 } else { layout.axis.x_at(span.from) };
+            let begin = if index == 0 { layout.axis.left_edge() } else { layout.axis.x_at(span.from) };
             let (from, to) = (begin, end(scene, layout, span.to));
             let line = if span.role == Role::Down { "gone" } else { "lane" };
-            for (from, to, is_outside) in views::parts(scene, layout, lane, (from, to)) {
+            for (from, to, is_outside) in views::split_at_view_edges(scene, layout, lane, (from, to)) {
                 let line = if is_outside && span.role != Role::Down { "outside" } else { line };
                 canvas.line(line, (from, *y), (to, *y));
             }
@@ -50,27 +50,28 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
 /// Returns the right end of a span; the last one extends beyond the axis.
 pub(super) fn end(scene: &Scene, layout: &Layout, to: TimePosition) -> f64 {
     let last = scene.steps.len() + scene.marks.len();
-    if to.order >= last { layout.axis.right + 12.0 } else { layout.axis.x_at(to) }
+    if to.order >= last { layout.axis.right_edge() } else { layout.axis.x_at(to) }
 }
 
 fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &Span, (from, to): (f64, f64), y: f64) {
     // A paused node keeps its previous role, drawn under the stripes.
-    let under = (span.role == Role::Paused).then_some(span.underlying);
-    let class = |role: Role| if role == Role::Chosen && span.lease_expired { Some(LEASE_EXPIRED) } else { class(role) };
-    let classes: Vec<_> = under.into_iter().chain([span.role]).filter_map(class).collect();
+    let underlying_role = (span.role == Role::Paused).then_some(span.underlying);
+    let class =
+        |role: Role| if role == Role::Chosen && span.lease_expired { Some(LEASE_EXPIRED) } else { ribbon_class(role) };
+    let classes: Vec<_> = underlying_role.into_iter().chain([span.role]).filter_map(class).collect();
     if classes.is_empty() {
         return;
     }
-    let but = if span.lease_expired { ", but its lease has expired" } else { "" };
-    let title = format!("node {}: {}{but}", lane.node, scene.heading.role_name(span.role));
+    let lease_suffix = if span.lease_expired { ", but its lease has expired" } else { "" };
+    let title = format!("node {}: {}{lease_suffix}", lane.node, scene.heading.role_name(span.role));
     canvas.titled("span", &title, |canvas| {
         for class in classes {
             canvas.rectangle(class, (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
         }
         let words = scene.heading.role_name(Role::Chosen);
-        if under.unwrap_or(span.role) == Role::Chosen
+        if underlying_role.unwrap_or(span.role) == Role::Chosen
             && !span.lease_expired
-            && let Some(middle) = gap(dots, from, to, bold(words, 12.0) + 18.0)
+            && let Some(middle) = widest_gap_middle(dots, from, to, bold(words, 12.0) + 18.0)
         {
             canvas.text("inside", (middle, y + 4.0), Anchor::Middle, words);
         }
@@ -78,25 +79,25 @@ fn ribbon(canvas: &mut Canvas, scene: &Scene, lane: &Lane, dots: &[f64], span: &
 }
 
 /// Returns the middle of the widest gap between dots, if a text of this width fits into it.
-pub(super) fn gap(dots: &[f64], from: f64, to: f64, wide: f64) -> Option<f64> {
+pub(super) fn widest_gap_middle(dots: &[f64], from: f64, to: f64, min_width: f64) -> Option<f64> {
     let inner = dots.iter().copied().filter(|dot| from < *dot && *dot < to);
     let edges: Vec<f64> = std::iter::once(from).chain(inner).chain([to]).collect();
     let gaps = edges.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
     let widest = gaps.max_by(|one, other| (one.1 - one.0).total_cmp(&(other.1 - other.0)));
-    widest.filter(|(left, right)| right - left >= wide).map(|(left, right)| f64::midpoint(left, right))
+    widest.filter(|(left, right)| right - left >= min_width).map(|(left, right)| f64::midpoint(left, right))
 }
 
 /// Draws steps and marks on top of ribbons and arrows.
 pub(super) fn draw_steps(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     for step in &scene.steps {
         let Some(y) = layout.lanes.get(step.lane) else { continue };
-        let at = (layout.axis.x_of(step.position.order), *y);
+        let position = (layout.axis.x_of(step.position.order), *y);
         canvas.titled("step", &title(scene, step), |canvas| match step.cause {
-            Cause::Command => canvas.circle("command", at, 5.2),
-            Cause::Start { .. } => triangle(canvas, at),
-            Cause::Message(_) => canvas.circle("dot", at, 5.0),
-            Cause::Membership if step.revoked => cross(canvas, at, 5.5),
-            Cause::Timer | Cause::Disk | Cause::Membership => canvas.circle("tick", at, 4.4),
+            Cause::Command => canvas.circle("command", position, 5.2),
+            Cause::Start { .. } => triangle(canvas, position),
+            Cause::Message(_) => canvas.circle("dot", position, 5.0),
+            Cause::Membership if step.revoked => cross(canvas, position, 5.5),
+            Cause::Timer | Cause::Disk | Cause::Membership => canvas.circle("tick", position, 4.4),
         });
     }
     for mark in &scene.marks {

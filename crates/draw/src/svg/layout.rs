@@ -14,17 +14,22 @@ pub(super) const MARGIN: f64 = 26.0;
 /// Half the height of a lane's ribbon.
 pub(super) const RIBBON: f64 = 9.0;
 /// Distance between the texts of two lanes, for arrows and their names.
-const BETWEEN: f64 = 66.0;
+const LANE_DISTANCE: f64 = 66.0;
 /// The same in a large group, whose diagram would be too high otherwise.
-const BETWEEN_MANY: f64 = 38.0;
-const MANY: usize = 8;
+const LARGE_GROUP_LANE_DISTANCE: f64 = 38.0;
+const LARGE_GROUP: usize = 8;
 /// Height of a row of texts.
-const ROW: f64 = 16.0;
+const TEXT_ROW: f64 = 16.0;
+/// Maximum numbers of rows of texts above and below a lane.
+const MAX_ROWS_ABOVE: usize = 3;
+const MAX_ROWS_BELOW: usize = 4;
+/// Minimum horizontal gap between two texts of a row.
+const TEXT_GAP: f64 = 7.0;
 /// Height of a row of annotations above the lanes.
 pub(super) const BAND_ROW: f64 = 21.0;
 
 /// Height reserved for the lease line below a lane.
-const LEASES: f64 = 6.0;
+const LEASE_HEIGHT: f64 = 6.0;
 
 /// Detail of the rule notes below each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +43,7 @@ pub(super) enum NoteDetail {
 /// The layout of a scene.
 pub(super) struct Layout {
     pub(super) axis: Axis,
+    /// Vertical position of each lane.
     pub(super) lanes: Vec<f64>,
     pub(super) texts: Vec<Text>,
     pub(super) omitted_texts: usize,
@@ -49,14 +55,14 @@ pub(super) struct Layout {
     /// Names of held-back messages that have room.
     pub(super) chips: Vec<Chips>,
     /// Height reserved for leases below each lane.
-    pub(super) leases: f64,
+    pub(super) lease_height: f64,
 }
 
 /// A text beside a lane.
 pub(super) struct Text {
     pub(super) class: &'static str,
     pub(super) text: String,
-    pub(super) at: (f64, f64),
+    pub(super) position: (f64, f64),
     /// A thin line from the step to the text, if they are not adjacent.
     pub(super) leader: Option<Leader>,
 }
@@ -82,43 +88,49 @@ impl Layout {
             bottom: top,
             occupied: OccupiedAreas::default(),
             chips: Vec::new(),
-            leases: if scene.view_spans.is_empty() { 0.0 } else { LEASES },
+            lease_height: if scene.view_spans.is_empty() { 0.0 } else { LEASE_HEIGHT },
         };
         for lane in 0..scene.lanes.len() {
             let clock_texts =
                 if clocks { notes::clocks(scene, lane, options.clocks, &layout.axis) } else { Vec::new() };
             let above = notes::above(scene, lane, &layout.axis);
             let below = notes::below(scene, lane, detail, &layout.axis);
-            let between = if scene.lanes.len() > MANY { BETWEEN_MANY } else { BETWEEN };
-            layout.lane(clock_texts, above, below, (between, trays::height(scene, lane)));
+            let distance = if scene.lanes.len() > LARGE_GROUP { LARGE_GROUP_LANE_DISTANCE } else { LANE_DISTANCE };
+            layout.add_lane(clock_texts, above, below, (distance, trays::height(scene, lane)));
         }
         layout.bottom += 14.0;
         layout
     }
 
-    /// Adds a lane with these texts at a distance of `between` from the previous one, with `tray`
+    /// Adds a lane with these texts at a distance of `distance` from the previous one, with `tray`
     /// reserved for its hold-back queue.
-    fn lane(&mut self, clocks: Vec<LaneText>, above: Vec<LaneText>, below: Vec<LaneText>, (between, tray): (f64, f64)) {
-        let (clock_rows, clock_levels) = assign_rows(&clocks, 3);
-        let (above_rows, above_levels) = assign_rows(&above, 3);
-        let (below_rows, below_levels) = assign_rows(&below, 4);
-        let gap = if self.lanes.is_empty() { 14.0 } else { between };
-        let y = self.bottom + gap + RIBBON + (clock_levels + above_levels) as f64 * ROW;
-        let bottom = y + RIBBON + self.leases;
+    fn add_lane(
+        &mut self,
+        clocks: Vec<LaneText>,
+        above: Vec<LaneText>,
+        below: Vec<LaneText>,
+        (distance, tray): (f64, f64),
+    ) {
+        let (clock_rows, clock_levels) = assign_rows(&clocks, MAX_ROWS_ABOVE);
+        let (above_rows, above_levels) = assign_rows(&above, MAX_ROWS_ABOVE);
+        let (below_rows, below_levels) = assign_rows(&below, MAX_ROWS_BELOW);
+        let gap = if self.lanes.is_empty() { 14.0 } else { distance };
+        let y = self.bottom + gap + RIBBON + (clock_levels + above_levels) as f64 * TEXT_ROW;
+        let bottom = y + RIBBON + self.lease_height;
         self.occupied.occupy(Area { left: 0.0, right: self.axis.right + 30.0, top: y - RIBBON, bottom });
-        let up = |level: usize| y - RIBBON - 5.0 - level as f64 * ROW;
-        let leases = self.leases + tray;
-        let down = |level: usize| y + RIBBON + leases + 14.0 + level as f64 * ROW;
-        let lead_up = |x: f64, level: usize| (level > 0).then(|| ((x, y - RIBBON), (x, up(level) + 3.0)));
-        let lead_down = |x: f64, level: usize| (level > 0).then(|| ((x, y + RIBBON), (x, down(level) - 11.0)));
-        self.place_texts(clocks, clock_rows, |x, level| (up(level), lead_up(x, level)));
+        let y_above = |level: usize| y - RIBBON - 5.0 - level as f64 * TEXT_ROW;
+        let below_ribbon = self.lease_height + tray;
+        let y_below = |level: usize| y + RIBBON + below_ribbon + 14.0 + level as f64 * TEXT_ROW;
+        let leader_above = |x: f64, level: usize| (level > 0).then(|| ((x, y - RIBBON), (x, y_above(level) + 3.0)));
+        let leader_below = |x: f64, level: usize| (level > 0).then(|| ((x, y + RIBBON), (x, y_below(level) - 11.0)));
+        self.place_texts(clocks, clock_rows, |x, level| (y_above(level), leader_above(x, level)));
         self.place_texts(above, above_rows, |x, level| {
             let level = level + clock_levels;
-            (up(level), lead_up(x, level))
+            (y_above(level), leader_above(x, level))
         });
-        self.place_texts(below, below_rows, |x, level| (down(level), lead_down(x, level)));
+        self.place_texts(below, below_rows, |x, level| (y_below(level), leader_below(x, level)));
         self.lanes.push(y);
-        self.bottom = y + RIBBON + leases + below_levels as f64 * ROW + 6.0;
+        self.bottom = y + RIBBON + below_ribbon + below_levels as f64 * TEXT_ROW + 6.0;
     }
 
     /// Places texts into their rows, and counts the texts that have no row.
@@ -138,7 +150,7 @@ impl Layout {
             let area = Area::of_text((left, y), width, size);
             self.right_edge = self.right_edge.max(area.right);
             self.occupied.occupy(area);
-            self.texts.push(Text { class, text, at: (left, y), leader });
+            self.texts.push(Text { class, text, position: (left, y), leader });
         }
     }
 }
@@ -149,7 +161,7 @@ fn assign_rows(texts: &[LaneText], max_rows: usize) -> (Vec<Option<usize>>, usiz
     let mut ends: Vec<f64> = Vec::new();
     let mut rows = Vec::with_capacity(texts.len());
     for text in texts {
-        let free = ends.iter().position(|end| *end + 7.0 <= text.left);
+        let free = ends.iter().position(|end| *end + TEXT_GAP <= text.left);
         let row = match free {
             Some(row) => Some(row),
             None if ends.len() < max_rows => {

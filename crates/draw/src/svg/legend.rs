@@ -2,7 +2,7 @@
 
 use super::arrows::{Kinds, cross};
 use super::canvas::{Anchor, Canvas, Number};
-use super::lanes::{LEASE_EXPIRED, class, triangle};
+use super::lanes::{LEASE_EXPIRED, ribbon_class, triangle};
 use super::layout::MARGIN;
 use super::text::{shortened, width, wrapped};
 use super::views::lease_class;
@@ -40,13 +40,13 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, kinds: &Kinds, top: f64, 
     let mut x = MARGIN;
     let mut y = top + 12.0;
     for (symbol, words) in symbols(scene, kinds) {
-        let wide = 34.0 + width(&words, FONT_SIZE) + 22.0;
-        if x + wide > right && x > MARGIN {
+        let item_width = 34.0 + width(&words, FONT_SIZE) + 22.0;
+        if x + item_width > right && x > MARGIN {
             (x, y) = (MARGIN, y + ROW);
         }
         swatch(canvas, &symbol, (x, y - 4.5));
         canvas.text("legend", (x + 34.0, y), Anchor::Start, &words);
-        x += wide;
+        x += item_width;
     }
     rules(canvas, scene, y + ROW + 3.0, right)
 }
@@ -56,19 +56,19 @@ fn rules(canvas: &mut Canvas, scene: &Scene, top: f64, right: f64) -> f64 {
     let used: BTreeSet<&str> = scene.steps.iter().flat_map(|step| &step.rules).map(|(rule, _)| rule.as_str()).collect();
     let known = scene.heading.rules.iter().filter(|(rule, _)| used.contains(rule.as_str()));
     let known: Vec<_> = known.collect();
-    let names = known.iter().map(|(rule, _)| width(rule, FONT_SIZE) * 1.2).fold(0.0, f64::max) + 14.0;
+    let id_width = known.iter().map(|(rule, _)| width(rule, FONT_SIZE) * 1.2).fold(0.0, f64::max) + 14.0;
     // Two columns if there is room.
     let columns = if right - MARGIN > 860.0 && known.len() > 2 { 2 } else { 1 };
-    let wide = (right - MARGIN) / columns as f64;
+    let column_width = (right - MARGIN) / columns as f64;
     let mut heights = vec![top; columns];
-    let each = known.len().div_ceil(columns).max(1);
+    let rules_per_column = known.len().div_ceil(columns).max(1);
     for (index, (rule, text)) in known.iter().enumerate() {
-        let column = (index / each).min(columns - 1);
-        let x = MARGIN + column as f64 * wide;
+        let column = (index / rules_per_column).min(columns - 1);
+        let x = MARGIN + column as f64 * column_width;
         let Some(y) = heights.get_mut(column) else { continue };
         canvas.text("legend-rule", (x, *y), Anchor::Start, rule);
-        for line in wrapped(text, FONT_SIZE, wide - names - 16.0) {
-            canvas.text("legend", (x + names, *y), Anchor::Start, &line);
+        for line in wrapped(text, FONT_SIZE, column_width - id_width - 16.0) {
+            canvas.text("legend", (x + id_width, *y), Anchor::Start, &line);
             *y += 18.0;
         }
         *y += 3.0;
@@ -90,8 +90,8 @@ fn symbols(scene: &Scene, kinds: &Kinds) -> Vec<(Symbol, String)> {
     }
     let arrows = |wanted: fn(&Arrow) -> bool| scene.arrows.iter().any(wanted);
     let steps = |wanted: fn(&Cause) -> bool| scene.steps.iter().any(|step| wanted(&step.cause));
-    let mut add = |there: bool, symbol: Symbol, words: &str| {
-        if there {
+    let mut add = |occurs: bool, symbol: Symbol, words: &str| {
+        if occurs {
             symbols.push((symbol, words.to_owned()));
         }
     };
@@ -102,18 +102,18 @@ fn symbols(scene: &Scene, kinds: &Kinds) -> Vec<(Symbol, String)> {
         Symbol::Timer,
         "timer, disk or membership",
     );
-    let resumed = scene.marks.iter().any(|mark| mark.kind == MarkKind::Resumed);
-    add(resumed || steps(|cause| matches!(cause, Cause::Start { .. })), Symbol::Start, "starts or resumes");
+    let has_resumed = scene.marks.iter().any(|mark| mark.kind == MarkKind::Resumed);
+    add(has_resumed || steps(|cause| matches!(cause, Cause::Start { .. })), Symbol::Start, "starts or resumes");
     add(scene.marks.iter().any(|mark| mark.kind == MarkKind::Crashed), Symbol::Crash, "crash");
     add(arrows(|arrow| matches!(arrow.head, Head::Lost { .. })), Symbol::Lost, "message lost");
     add(arrows(|arrow| arrow.is_retransmission && !arrow.is_duplicate), Symbol::Repeat, "retransmission");
     add(arrows(|arrow| arrow.is_duplicate), Symbol::Copy, "duplicate made by the network");
-    let shared = |arrow: &Arrow| {
+    let is_control_of_algorithm_kind = |arrow: &Arrow| {
         arrow.class == Class::Control && !arrow.is_retransmission && kinds.line_class(&arrow.kind) == "arrow"
     };
-    add(scene.arrows.iter().any(shared), Symbol::Control, "control message");
-    let holds = scene.lanes.iter().any(|lane| !lane.queues.is_empty());
-    add(holds, Symbol::HeldBack, "held back");
+    add(scene.arrows.iter().any(is_control_of_algorithm_kind), Symbol::Control, "control message");
+    let has_queue = scene.lanes.iter().any(|lane| !lane.queues.is_empty());
+    add(has_queue, Symbol::HeldBack, "held back");
     symbols.extend(view_symbols(scene));
     symbols
 }
@@ -125,17 +125,17 @@ fn view_symbols(scene: &Scene) -> Vec<(Symbol, String)> {
     let inactive_spans = |reason: InactiveReason| {
         scene.lanes.iter().flat_map(|lane| &lane.inactive_spans).any(|span| span.reason == reason)
     };
-    let expired = scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.lease_expired);
+    let has_expired = scene.lanes.iter().flat_map(|lane| &lane.spans).any(|span| span.lease_expired);
     let chosen = scene.heading.role_name(Role::Chosen);
     let symbols = [
         (has_leases(true), Symbol::Lease(true), "lease".to_owned()),
         (has_leases(false), Symbol::Lease(false), "lease of a node that is down".to_owned()),
         (inactive_spans(InactiveReason::Frozen), Symbol::Frozen, "frozen: no lease, or reports are missing".to_owned()),
         (inactive_spans(InactiveReason::Outside), Symbol::Outside, InactiveReason::Outside.label().to_owned()),
-        (expired, Symbol::LeaseExpired, format!("{chosen}, but its lease has expired")),
+        (has_expired, Symbol::LeaseExpired, format!("{chosen}, but its lease has expired")),
         (scene.steps.iter().any(|step| step.revoked), Symbol::Revoked, "removed from the view".to_owned()),
     ];
-    symbols.into_iter().filter(|(there, _, _)| *there).map(|(_, symbol, words)| (symbol, words)).collect()
+    symbols.into_iter().filter(|(occurs, _, _)| *occurs).map(|(_, symbol, words)| (symbol, words)).collect()
 }
 
 fn swatch(canvas: &mut Canvas, symbol: &Symbol, (x, y): (f64, f64)) {
@@ -148,7 +148,7 @@ fn swatch(canvas: &mut Canvas, symbol: &Symbol, (x, y): (f64, f64)) {
     };
     match symbol {
         Symbol::Role(role) => {
-            if let Some(class) = class(*role) {
+            if let Some(class) = ribbon_class(*role) {
                 canvas.rectangle(class, (x, y - 6.5), (26.0, 13.0), 3.0);
             }
             canvas.line(if *role == Role::Down { "gone" } else { "lane" }, (x, y), (x + 26.0, y));

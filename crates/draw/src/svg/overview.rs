@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::canvas::{Anchor, Canvas, Number};
-use super::lanes::class;
+use super::lanes::ribbon_class;
 use super::layout::MARGIN;
 use super::row_layout::short_millis;
 use super::text::{bold, shortened, width, wrapped};
@@ -17,11 +17,11 @@ use std::fmt::Write;
 /// Total width of all bins.
 const TOTAL_WIDTH: f64 = 1_080.0;
 const RIBBON: f64 = 20.0;
-const PITCH: f64 = 29.0;
+const LANE_DISTANCE: f64 = 29.0;
 const NAME_ROW: f64 = 18.0;
-const BARS: f64 = 84.0;
+const BARS_HEIGHT: f64 = 84.0;
 /// Font size and row height of the legend.
-const LEGEND_FONT: f64 = 12.5;
+const LEGEND_FONT_SIZE: f64 = 12.5;
 const ROW: f64 = 23.0;
 
 /// Roles from the bottom of a ribbon to its top.
@@ -45,12 +45,12 @@ pub(super) fn draw(overview: &Overview, options: &Options) -> String {
     let scale = Scale { from: overview.from, to: overview.to, left };
     let (rows, count) = name_rows(overview, &scale);
     let top = y + 4.0 + count as f64 * NAME_ROW;
-    let bottom = top + overview.rows.len() as f64 * PITCH + 14.0 + BARS;
+    let bottom = top + overview.rows.len() as f64 * LANE_DISTANCE + 14.0 + BARS_HEIGHT;
     bands(&mut canvas, overview, &scale, &rows, (top, bottom));
     for (index, row) in overview.rows.iter().enumerate() {
-        lane(&mut canvas, overview, row, &scale, top + index as f64 * PITCH);
+        lane(&mut canvas, overview, row, &scale, top + index as f64 * LANE_DISTANCE);
     }
-    bars(&mut canvas, overview, &scale, (bottom - BARS, bottom));
+    bars(&mut canvas, overview, &scale, (bottom - BARS_HEIGHT, bottom));
     violations(&mut canvas, overview, &scale, (top, bottom));
     let mut y = axis(&mut canvas, overview, &scale, bottom + 6.0);
     if options.legend {
@@ -97,7 +97,7 @@ impl Scale {
 }
 
 /// Maximum number of rows for the names of bands; the others are only tooltips.
-const NAME_ROWS: usize = 3;
+const MAX_NAME_ROWS: usize = 3;
 
 /// Returns the row of each band's name, if it fits, and the number of rows.
 fn name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) {
@@ -105,10 +105,11 @@ fn name_rows(overview: &Overview, scale: &Scale) -> (Vec<Option<usize>>, usize) 
     let mut row_of = |band: &Band| {
         let from = scale.x(band.from.time);
         let end = from + bold(&shortened(&band.text, 40), 12.5) + 12.0;
-        let free = ends.iter().position(|taken| *taken < from);
-        let row = free.or((ends.len() < NAME_ROWS).then_some(ends.len())).filter(|_| end < scale.left + TOTAL_WIDTH)?;
+        let free = ends.iter().position(|row_end| *row_end < from);
+        let row =
+            free.or((ends.len() < MAX_NAME_ROWS).then_some(ends.len())).filter(|_| end < scale.left + TOTAL_WIDTH)?;
         match ends.get_mut(row) {
-            Some(taken) => *taken = end,
+            Some(row_end) => *row_end = end,
             None => ends.push(end),
         }
         Some(row)
@@ -121,13 +122,14 @@ fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, rows: &[Option
     for (band, row) in overview.bands.iter().zip(rows) {
         let (from, to) =
             (scale.x(band.from.time), band.to.map_or(scale.left + TOTAL_WIDTH, |position| scale.x(position.time)));
-        let (area, edge, class) = if band.is_cut { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
+        let (area, edge, name_class) =
+            if band.is_partition { ("cut", "edge", "band") } else { ("odd", "odd-edge", "odd-band") };
         canvas.titled("lasting", &band.text, |canvas| {
             canvas.rectangle(area, (from, top - 4.0), ((to - from).max(1.5), bottom - top + 4.0), 0.0);
             if let Some(row) = row {
                 let y = top - 8.0 - *row as f64 * NAME_ROW;
                 canvas.line(edge, (from, y - 6.0), (from, top));
-                canvas.text(class, (from + 3.0, y), Anchor::Start, &shortened(&band.text, 40));
+                canvas.text(name_class, (from + 3.0, y), Anchor::Start, &shortened(&band.text, 40));
             }
         });
     }
@@ -135,17 +137,17 @@ fn bands(canvas: &mut Canvas, overview: &Overview, scale: &Scale, rows: &[Option
 
 /// Draws the violations within the time shown, with their names.
 fn violations(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
-    let seen = overview.shown_violations();
-    for violation in &seen {
+    let shown_violations = overview.shown_violations();
+    for violation in &shown_violations {
         let x = scale.x(violation.time);
         let title = format!("{} ms: {}", millis(overview.relative(violation.time)), violation.text);
         canvas.titled("lasting", &title, |canvas| canvas.line("violation", (x, top - 4.0), (x, bottom)));
     }
-    if let Some(first) = seen.iter().map(|violation| violation.time).min() {
-        let names: Vec<&str> = seen.iter().map(|violation| violation.text.as_str()).collect();
+    if let Some(first) = shown_violations.iter().map(|violation| violation.time).min() {
+        let names: Vec<&str> = shown_violations.iter().map(|violation| violation.text.as_str()).collect();
         let names = shortened(&names.join(" · "), 120);
         let at = (scale.x(first) + 5.0).min(scale.left + TOTAL_WIDTH - bold(&names, 13.0));
-        canvas.text("violation-name", (at.max(scale.left), bottom - BARS + 8.0), Anchor::Start, &names);
+        canvas.text("violation-name", (at.max(scale.left), bottom - BARS_HEIGHT + 8.0), Anchor::Start, &names);
     }
 }
 
@@ -153,8 +155,8 @@ fn lane(canvas: &mut Canvas, overview: &Overview, row: &NodeRow, scale: &Scale, 
     canvas.text("node", (MARGIN, top + 15.0), Anchor::Start, &format!("node {}", row.node));
     canvas.rectangle("groove", (scale.left, top), (TOTAL_WIDTH, RIBBON), 3.0);
     for role in STACK {
-        let Some(class) = class(role) else { continue };
-        let mut area = Areas::default();
+        let Some(class) = ribbon_class(role) else { continue };
+        let mut area = MergedRectangles::default();
         for (index, shares) in row.shares.iter().enumerate() {
             let total = shares.exact_total().max(1) as f64;
             let below =
@@ -172,16 +174,16 @@ fn lane(canvas: &mut Canvas, overview: &Overview, row: &NodeRow, scale: &Scale, 
 
 /// Rectangles of one class; adjacent rectangles of equal height are merged.
 #[derive(Default)]
-struct Areas {
+struct MergedRectangles {
     path: String,
     /// The last rectangle: left, right, bottom, height.
     last: Option<(f64, f64, f64, f64)>,
 }
 
-impl Areas {
+impl MergedRectangles {
     fn add(&mut self, from: f64, to: f64, bottom: f64, height: f64) {
         match &mut self.last {
-            Some((_, end, base, tall)) if *end == from && *base == bottom && *tall == height => *end = to,
+            Some((_, end, base, last_height)) if *end == from && *base == bottom && *last_height == height => *end = to,
             _ => {
                 self.flush();
                 self.last = Some((from, to, bottom, height));
@@ -191,9 +193,9 @@ impl Areas {
 
     fn flush(&mut self) {
         if let Some((from, to, bottom, height)) = self.last.take() {
-            let [x, y, wide, tall] = [from, bottom - height, to - from, height].map(Number);
+            let [x, y, width, height] = [from, bottom - height, to - from, height].map(Number);
             // Writing into memory cannot fail.
-            let _ = write!(self.path, "M{x} {y}h{wide}v{tall}h-{wide}z");
+            let _ = write!(self.path, "M{x} {y}h{width}v{height}h-{width}z");
         }
     }
 
@@ -207,28 +209,31 @@ impl Areas {
 
 fn bars(canvas: &mut Canvas, overview: &Overview, scale: &Scale, (top, bottom): (f64, f64)) {
     let all = |bin: &Bin| bin.messages.saturating_add(bin.control).max(bin.lost);
-    let most = overview.bins.iter().map(all).max().unwrap_or_default().max(1) as f64;
+    let maximum = overview.bins.iter().map(all).max().unwrap_or_default().max(1) as f64;
     let room = bottom - top - 18.0;
     canvas.text("label", (MARGIN, bottom - 4.0), Anchor::Start, "messages");
-    let [mut messages, mut control, mut lost] = <[Areas; 3]>::default();
+    let [mut messages, mut control, mut lost] = <[MergedRectangles; 3]>::default();
     for (index, bin) in overview.bins.iter().enumerate() {
         let (from, to) = scale.bin(overview, index);
         let end = from + (to - from - 0.3).max(0.4);
-        let tall = |count: u64| count as f64 / most * room;
+        let height_of = |count: u64| count as f64 / maximum * room;
         if bin.messages > 0 {
-            messages.add(from, end, bottom, tall(bin.messages));
+            messages.add(from, end, bottom, height_of(bin.messages));
         }
         if bin.control > 0 {
-            control.add(from, end, bottom - tall(bin.messages), tall(bin.control));
+            control.add(from, end, bottom - height_of(bin.messages), height_of(bin.control));
         }
         if bin.lost > 0 {
-            lost.add(from, end, bottom, tall(bin.lost).max(1.5));
+            lost.add(from, end, bottom, height_of(bin.lost).max(1.5));
         }
     }
     messages.draw(canvas, "bar");
     control.draw(canvas, "bar-control");
     lost.draw(canvas, "bar-lost");
 }
+
+/// Maximum number of round times that are tried.
+const MAX_TIMES: usize = 40;
 
 /// Draws times at round intervals. Returns their lower edge.
 fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 {
@@ -240,17 +245,17 @@ fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 
     let (unit, name) = if span >= 20_000_000_000 { (1_000, "time in s") } else { (1, "time in ms") };
     let first = overview.from.nanos().saturating_sub(origin).div_euclid(step).saturating_mul(step);
     let mut shown = first;
-    let mut end = f64::MIN;
-    for _ in 0..40 {
+    let mut last_label_end = f64::MIN;
+    for _ in 0..MAX_TIMES {
         let time = Time::from_nanos(shown.saturating_add(origin));
         if time > overview.to {
             break;
         }
         if time >= overview.from {
             let (x, text) = (scale.x(time), short_millis(Time::from_nanos(shown / unit)));
-            let half = width(&text, 11.5) / 2.0;
-            if x - half > end {
-                end = x + half + 9.0;
+            let half_width = width(&text, 11.5) / 2.0;
+            if x - half_width > last_label_end {
+                last_label_end = x + half_width + 9.0;
                 canvas.line("axis", (x, y), (x, y + 4.0));
                 canvas.text("time", (x, y + 17.0), Anchor::Middle, &text);
             }
@@ -261,12 +266,12 @@ fn axis(canvas: &mut Canvas, overview: &Overview, scale: &Scale, y: f64) -> f64 
     y + 30.0
 }
 
-/// Returns the next number of the series 1, 2, 5, 10, 20, … that is not less than `least`.
-fn round_step(least: i64) -> i64 {
+/// Returns the next number of the series 1, 2, 5, 10, 20, … that is not less than `minimum`.
+fn round_step(minimum: i64) -> i64 {
     let mut step: i64 = 1_000;
     loop {
         for factor in [1, 2, 5] {
-            if step.saturating_mul(factor) >= least {
+            if step.saturating_mul(factor) >= minimum {
                 return step.saturating_mul(factor);
             }
         }
@@ -278,35 +283,35 @@ fn round_step(least: i64) -> i64 {
 fn legend(canvas: &mut Canvas, overview: &Overview, top: f64, right: f64) -> f64 {
     let occurs = |role: Role| overview.rows.iter().flat_map(|row| &row.shares).any(|shares| shares.time_in(role) > 0);
     let roles = ROLES.into_iter().filter(|role| occurs(*role));
-    let roles = roles.filter_map(|role| Some((class(role)?, overview.heading.role_name(role))));
+    let roles = roles.filter_map(|role| Some((ribbon_class(role)?, overview.heading.role_name(role))));
     let bars = [
         (overview.total.messages, "bar", "algorithm messages"),
         (overview.total.control, "bar-control", "control messages"),
         (overview.total.lost, "bar-lost", "lost"),
     ];
     let bars = bars.into_iter().filter(|(count, _, _)| *count > 0).map(|(_, class, words)| (class, words));
-    let cuts = |cut: bool| overview.bands.iter().any(|band| band.is_cut == cut);
-    let areas = [(cuts(true), "cut", "partition"), (cuts(false), "odd", "link fault or full disk")];
-    let areas = areas.into_iter().filter(|(there, _, _)| *there).map(|(_, class, words)| (class, words));
+    let has_band = |is_partition: bool| overview.bands.iter().any(|band| band.is_partition == is_partition);
+    let areas = [(has_band(true), "cut", "partition"), (has_band(false), "odd", "link fault or full disk")];
+    let areas = areas.into_iter().filter(|(occurs, _, _)| *occurs).map(|(_, class, words)| (class, words));
     let mut at = (MARGIN, top + 10.0);
     for (class, words) in roles.chain(bars).chain(areas) {
-        let (x, y) = next(&mut at, 34.0 + width(words, LEGEND_FONT) + 22.0, right);
+        let (x, y) = next_legend_position(&mut at, 34.0 + width(words, LEGEND_FONT_SIZE) + 22.0, right);
         canvas.rectangle(class, (x, y - 11.0), (26.0, 13.0), 3.0);
         canvas.text("legend", (x + 34.0, y), Anchor::Start, words);
     }
     let [from, to] = [overview.from, overview.to].map(|time| millis(overview.relative(time)));
     let times = format!("{from} ms to {to} ms");
-    let place = next(&mut at, width(&times, LEGEND_FONT), right);
-    canvas.text("foot", place, Anchor::Start, &times);
+    let position = next_legend_position(&mut at, width(&times, LEGEND_FONT_SIZE), right);
+    canvas.text("foot", position, Anchor::Start, &times);
     at.1 + 26.0
 }
 
 /// Returns the position of the next legend item: after the previous one, or on a new row.
-fn next((x, y): &mut (f64, f64), wide: f64, right: f64) -> (f64, f64) {
-    if *x + wide > right && *x > MARGIN {
+fn next_legend_position((x, y): &mut (f64, f64), width: f64, right: f64) -> (f64, f64) {
+    if *x + width > right && *x > MARGIN {
         (*x, *y) = (MARGIN, *y + ROW);
     }
-    let place = (*x, *y);
-    *x += wide;
-    place
+    let position = (*x, *y);
+    *x += width;
+    position
 }

@@ -34,7 +34,7 @@ pub(super) fn draw(scene: &Scene, options: &Options) -> String {
     for detail in details {
         let layouts: Vec<_> = rows.iter().map(|row| RowLayout::fit(row, options, *detail, scale, max_width)).collect();
         let omitted_texts: usize = layouts.iter().map(RowLayout::omitted_texts).sum();
-        if best.as_ref().is_none_or(|(least, _)| omitted_texts < *least) {
+        if best.as_ref().is_none_or(|(fewest, _)| omitted_texts < *fewest) {
             best = Some((omitted_texts, layouts));
         }
         if omitted_texts == 0 {
@@ -50,11 +50,11 @@ fn split_into_rows(scene: &Scene, scale: Scale, max_width: f64) -> Vec<SceneRow>
     let left = 120.0;
     let axis = Axis::new(scene, left, scale);
     let count = ((axis.right - left) / (max_width - left - 60.0)).ceil().max(1.0);
-    let part = (axis.right - left) / count;
+    let row_width = (axis.right - left) / count;
     let mut cuts: Vec<usize> = Vec::new();
     // Rows break only between instants.
     for (order, x) in axis.beginnings() {
-        if x > left + part * (cuts.len() as f64 + 1.0) {
+        if x > left + row_width * (cuts.len() as f64 + 1.0) {
             cuts.push(order);
         }
     }
@@ -63,8 +63,8 @@ fn split_into_rows(scene: &Scene, scale: Scale, max_width: f64) -> Vec<SceneRow>
 
 fn compose(scene: &Scene, options: &Options, rows: &[RowLayout<'_>], omitted_texts: usize) -> String {
     let mut canvas = Canvas::default();
-    canvas.has_views(!scene.view_spans.is_empty());
-    canvas.has_trays(scene.lanes.iter().any(|lane| !lane.queues.is_empty()));
+    canvas.set_has_views(!scene.view_spans.is_empty());
+    canvas.set_has_trays(scene.lanes.iter().any(|lane| !lane.queues.is_empty()));
     let kinds = Kinds::new(scene);
     let name = &scene.heading.algorithm;
     let detail = wrapped(&scene.heading.detail, 13.0, f64::from(options.width) * 0.75);

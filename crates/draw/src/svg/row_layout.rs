@@ -67,7 +67,7 @@ impl<'a> RowLayout<'a> {
     }
 
     pub(super) fn right_edge(&self) -> f64 {
-        self.layout.right_edge.max(bands::right_edge(&self.annotations)).max(self.layout.axis.right + 12.0)
+        self.layout.right_edge.max(bands::right_edge(&self.annotations)).max(self.layout.axis.right_edge())
     }
 
     /// Draws the row, which is a part of `full_scene`. Returns its height.
@@ -86,7 +86,7 @@ impl<'a> RowLayout<'a> {
         trays::draw_chips(canvas, layout);
         lanes::draw_steps(canvas, scene, layout);
         for text in &layout.texts {
-            canvas.text(text.class, text.at, Anchor::Start, &text.text);
+            canvas.text(text.class, text.position, Anchor::Start, &text.text);
         }
         arrows::draw_names(canvas, kinds, arrows);
         bottom
@@ -96,7 +96,7 @@ impl<'a> RowLayout<'a> {
     fn draw_times(&self, canvas: &mut Canvas) -> f64 {
         let (scene, layout) = (self.scene, &self.layout);
         let y = layout.bottom + 8.0;
-        canvas.line("axis", (layout.axis.left - 24.0, y), (layout.axis.right + 12.0, y));
+        canvas.line("axis", (layout.axis.left_edge(), y), (layout.axis.right_edge(), y));
         let mut last_label_end = f64::MIN;
         for (time, x) in &layout.axis.instants {
             let text = short_millis(scene.relative(*time));

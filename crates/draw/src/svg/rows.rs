@@ -51,30 +51,30 @@ impl<'a> SceneSlice<'a> {
 
     fn row(&self) -> SceneRow {
         let Scene { heading, origin, .. } = self.scene;
-        let (arrows, numbers) = self.arrows();
-        let moved = |step: &Step| {
+        let (arrows, arrow_indices) = self.arrows();
+        let renumbered = |step: &Step| {
             let cause = match step.cause {
-                Cause::Message(Some(arrow)) => Cause::Message(numbers.binary_search(&arrow).ok()),
+                Cause::Message(Some(arrow)) => Cause::Message(arrow_indices.binary_search(&arrow).ok()),
                 cause => cause,
             };
             Step { position: self.position(step.position), cause, ..step.clone() }
         };
-        let inside = |position: &TimePosition| self.orders.contains(&position.order);
-        let here = |order: usize| self.orders.contains(&order);
+        let is_inside = |position: &TimePosition| self.orders.contains(&position.order);
+        let is_in_row = |order: usize| self.orders.contains(&order);
         let violations = self.scene.violations.iter();
-        let violations = violations.filter(|violation| self.scene.order_of(violation).is_some_and(here));
+        let violations = violations.filter(|violation| self.scene.order_of(violation).is_some_and(is_in_row));
         let scene = Scene {
             heading: heading.clone(),
             origin: *origin,
             from: self.from,
             to: if self.is_last { self.scene.to } else { self.to },
             lanes: self.scene.lanes.iter().map(|lane| self.lane(lane)).collect(),
-            steps: self.scene.steps.iter().filter(|step| inside(&step.position)).map(moved).collect(),
+            steps: self.scene.steps.iter().filter(|step| is_inside(&step.position)).map(renumbered).collect(),
             marks: self
                 .scene
                 .marks
                 .iter()
-                .filter(|mark| inside(&mark.position))
+                .filter(|mark| is_inside(&mark.position))
                 .map(|mark| Mark { position: self.position(mark.position), ..mark.clone() })
                 .collect(),
             arrows,
@@ -83,7 +83,7 @@ impl<'a> SceneSlice<'a> {
             violations: violations.cloned().collect(),
             omitted: self.scene.omitted,
         };
-        SceneRow { scene, arrows: numbers }
+        SceneRow { scene, arrows: arrow_indices }
     }
 
     /// Converts a position of the whole scene to this row, clamped to its edges.
@@ -100,12 +100,13 @@ impl<'a> SceneSlice<'a> {
             begins && span.to.order >= self.orders.start
         };
         let span = |span: &Span| Span { from: self.position(span.from), to: self.position(span.to), ..*span };
-        let lease = |lease: &Lease| self.part(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
+        let lease =
+            |lease: &Lease| self.clip_closed(lease.from, lease.to).map(|(from, to)| Lease { from, to, ..*lease });
         let inactive = |inactive: &InactiveSpan| {
-            self.part(inactive.from, inactive.to).map(|(from, to)| InactiveSpan { from, to, ..*inactive })
+            self.clip_closed(inactive.from, inactive.to).map(|(from, to)| InactiveSpan { from, to, ..*inactive })
         };
         let queue = |queue: &Queue| {
-            let (from, to) = self.part(queue.from, queue.to)?;
+            let (from, to) = self.clip_closed(queue.from, queue.to)?;
             // A queue that ends with the first event of this row belongs to the previous row.
             (self.orders.start == 0 || to.order > 0).then(|| Queue { from, to, ..queue.clone() })
         };
@@ -118,18 +119,19 @@ impl<'a> SceneSlice<'a> {
         }
     }
 
-    fn part(&self, from: TimePosition, to: TimePosition) -> Option<(TimePosition, TimePosition)> {
-        let (from, end) = self.lasting(from, Some(to))?;
+    /// Returns the part of a time range that is in this row, clamped to its edges.
+    fn clip_closed(&self, from: TimePosition, to: TimePosition) -> Option<(TimePosition, TimePosition)> {
+        let (from, end) = self.clip(from, Some(to))?;
         Some((from, end.unwrap_or_else(|| self.position(to))))
     }
 
     fn view_span(&self, view_span: &ViewSpan) -> Option<ViewSpan> {
-        let (from, to) = self.lasting(view_span.from, view_span.to)?;
+        let (from, to) = self.clip(view_span.from, view_span.to)?;
         Some(ViewSpan { view: view_span.view.clone(), from, to })
     }
 
     /// Returns the part of a time range that is in this row, and its end if it ends here.
-    fn lasting(&self, from: TimePosition, to: Option<TimePosition>) -> Option<(TimePosition, Option<TimePosition>)> {
+    fn clip(&self, from: TimePosition, to: Option<TimePosition>) -> Option<(TimePosition, Option<TimePosition>)> {
         let ended = to.is_some_and(|to| to.order < self.orders.start);
         if ended || from.order >= self.orders.end && !self.is_last {
             return None;
@@ -139,21 +141,21 @@ impl<'a> SceneSlice<'a> {
     }
 
     fn band(&self, band: &Band) -> Option<Band> {
-        let (from, to) = self.lasting(band.from, band.to)?;
+        let (from, to) = self.clip(band.from, band.to)?;
         Some(Band { from, to, ..band.clone() })
     }
 
     /// Returns the arrows that begin or end in this row, and their indices in the whole scene.
     fn arrows(&self) -> (Vec<Arrow>, Vec<usize>) {
-        let part = |(number, arrow): (usize, &Arrow)| {
+        let in_row = |(index, arrow): (usize, &Arrow)| {
             let (tail, head) = match (self.tail(arrow), self.head(arrow)) {
                 (None, None) => return None,
                 (Some(tail), head) => (tail, head.unwrap_or(Head::Open)),
                 (None, Some(head)) => (Tail::BeforeWindow, head),
             };
-            Some((Arrow { tail, head, ..arrow.clone() }, number))
+            Some((Arrow { tail, head, ..arrow.clone() }, index))
         };
-        self.scene.arrows.iter().enumerate().filter_map(part).unzip()
+        self.scene.arrows.iter().enumerate().filter_map(in_row).unzip()
     }
 
     fn step(&self, index: usize) -> Option<usize> {
@@ -172,13 +174,15 @@ impl<'a> SceneSlice<'a> {
     fn head(&self, arrow: &Arrow) -> Option<Head> {
         match arrow.head {
             Head::Step(step) => self.step(step).map(Head::Step),
-            Head::Lost { why, at } => {
-                let here = match (why, arrow.tail) {
+            Head::Lost { why, position } => {
+                let is_in_row = match (why, arrow.tail) {
                     // The network loses a message at the time of sending.
                     (Loss::Chance, Tail::Step(step)) => self.step(step).is_some(),
-                    (_, _) => self.orders.contains(&at.order) || (self.is_last && at.order >= self.orders.end),
+                    (_, _) => {
+                        self.orders.contains(&position.order) || (self.is_last && position.order >= self.orders.end)
+                    }
                 };
-                here.then(|| Head::Lost { why, at: self.position(at) })
+                is_in_row.then(|| Head::Lost { why, position: self.position(position) })
             }
             Head::Open => None,
         }

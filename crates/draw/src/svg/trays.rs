@@ -10,14 +10,14 @@ use crate::scene::{Queue, Scene};
 use quorate_journal::words::millis;
 
 /// Height reserved for a tray below its lane.
-const TRAY: f64 = 21.0;
+const RESERVED_HEIGHT: f64 = 21.0;
 /// Distance between ribbon and tray, and height of the tray.
-const ABOVE: f64 = 2.0;
-const HEIGHT: f64 = 17.0;
+const TRAY_GAP: f64 = 2.0;
+const TRAY_HEIGHT: f64 = 17.0;
 /// Font size of a name, its horizontal padding, and the distance between two names.
 const FONT_SIZE: f64 = 11.0;
 const PADDING: f64 = 4.0;
-const BETWEEN: f64 = 4.0;
+const NAME_GAP: f64 = 4.0;
 /// Inset at both ends of a tray.
 const INSET: f64 = 5.0;
 /// Step by which names are shifted to avoid arrows.
@@ -33,19 +33,19 @@ pub(super) struct Chips {
 }
 
 pub(super) fn height(scene: &Scene, lane: usize) -> f64 {
-    let waits = scene.lanes.get(lane).is_some_and(|lane| !lane.queues.is_empty());
-    if waits { TRAY } else { 0.0 }
+    let has_queue = scene.lanes.get(lane).is_some_and(|lane| !lane.queues.is_empty());
+    if has_queue { RESERVED_HEIGHT } else { 0.0 }
 }
 
 /// Places the names of held-back messages in every tray where the fewest lines cross them, as
-/// counted by `across`. Returns the number of trays without room.
-pub(super) fn place(scene: &Scene, layout: &mut Layout, across: impl Fn(&Area) -> usize) -> usize {
+/// counted by `count_crossings`. Returns the number of trays without room.
+pub(super) fn place(scene: &Scene, layout: &mut Layout, count_crossings: impl Fn(&Area) -> usize) -> usize {
     let mut trays_without_room = 0;
     for (lane, y) in scene.lanes.iter().zip(layout.lanes.clone()) {
         let top = top(layout, y);
         for queue in &lane.queues {
             let (from, to) = x_range(scene, layout, queue);
-            let area = |left: f64, right: f64| Area { left, right, top, bottom: top + HEIGHT };
+            let area = |left: f64, right: f64| Area { left, right, top, bottom: top + TRAY_HEIGHT };
             layout.occupied.occupy(area(from, to));
             let room = to - from - 2.0 * INSET;
             let Some(names) = fitting_names(queue, room) else {
@@ -56,7 +56,7 @@ pub(super) fn place(scene: &Scene, layout: &mut Layout, across: impl Fn(&Area) -
             let width = row_width(&names);
             let strides = ((room - width) / STRIDE).floor().max(0.0) as usize;
             let lefts = (0..=strides).map(|stride| from + INSET + stride as f64 * STRIDE);
-            let best = lefts.map(|left| (across(&area(left, left + width)), left)).reduce(|best, other| {
+            let best = lefts.map(|left| (count_crossings(&area(left, left + width)), left)).reduce(|best, other| {
                 // Of equally good positions take the first, which is next to the change.
                 if other.0 < best.0 { other } else { best }
             });
@@ -65,7 +65,7 @@ pub(super) fn place(scene: &Scene, layout: &mut Layout, across: impl Fn(&Area) -
             for name in names {
                 let width = chip_width(&name);
                 chips.push((left, width, name));
-                left += width + BETWEEN;
+                left += width + NAME_GAP;
             }
             layout.chips.push(Chips { chips, top, title: title(scene, lane.node.to_string(), queue) });
         }
@@ -77,12 +77,12 @@ pub(super) fn place(scene: &Scene, layout: &mut Layout, across: impl Fn(&Area) -
 /// their number.
 fn fitting_names(queue: &Queue, room: f64) -> Option<Vec<String>> {
     let all = queue.names.len();
-    let some = |shown: usize| {
+    let first_names = |shown: usize| {
         let more = queue.count.saturating_sub(shown);
         let rest = (more > 0).then(|| if shown > 0 { format!("+{more}") } else { more.to_string() });
         queue.names.iter().take(shown).cloned().chain(rest).collect::<Vec<_>>()
     };
-    (0..=all).rev().map(some).find(|names| row_width(names) <= room)
+    (0..=all).rev().map(first_names).find(|names| row_width(names) <= room)
 }
 
 fn chip_width(name: &str) -> f64 {
@@ -91,22 +91,22 @@ fn chip_width(name: &str) -> f64 {
 
 fn row_width(names: &[String]) -> f64 {
     let chips: f64 = names.iter().map(|name| chip_width(name)).sum();
-    chips + BETWEEN * names.len().saturating_sub(1) as f64
+    chips + NAME_GAP * names.len().saturating_sub(1) as f64
 }
 
 fn top(layout: &Layout, y: f64) -> f64 {
-    y + RIBBON + layout.leases + ABOVE
+    y + RIBBON + layout.lease_height + TRAY_GAP
 }
 
 /// Returns the horizontal range in which a queue does not change.
 fn x_range(scene: &Scene, layout: &Layout, queue: &Queue) -> (f64, f64) {
-    let edge = layout.axis.left - 24.0;
+    let edge = layout.axis.left_edge();
     let from =
-        if queue.from.order == 0 && queue.from.time < first(scene) { edge } else { layout.axis.x_at(queue.from) };
+        if queue.from.order == 0 && queue.from.time < first_time(scene) { edge } else { layout.axis.x_at(queue.from) };
     (from.max(edge), end(scene, layout, queue.to).max(edge))
 }
 
-fn first(scene: &Scene) -> quorate_core::Time {
+fn first_time(scene: &Scene) -> quorate_core::Time {
     let steps = scene.steps.iter().map(|step| step.position.time);
     steps.chain(scene.marks.iter().map(|mark| mark.position.time)).min().unwrap_or(scene.from)
 }
@@ -132,15 +132,15 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
                 to = x_range(scene, layout, next).1;
                 last = next;
             }
-            let ends = last.to.order < scene.steps.len() + scene.marks.len();
+            let ends_in_scene = last.to.order < scene.steps.len() + scene.marks.len();
             canvas.titled("span", &title(scene, lane.node.to_string(), queue), |canvas| {
-                canvas.rectangle("tray", (from, top), (to - from, HEIGHT), 4.0);
-                canvas.line("tray-edge", (from, *y), (from, top + HEIGHT));
-                if ends {
-                    canvas.line("tray-edge", (to, *y), (to, top + HEIGHT));
+                canvas.rectangle("tray", (from, top), (to - from, TRAY_HEIGHT), 4.0);
+                canvas.line("tray-edge", (from, *y), (from, top + TRAY_HEIGHT));
+                if ends_in_scene {
+                    canvas.line("tray-edge", (to, *y), (to, top + TRAY_HEIGHT));
                 }
                 for x in changes {
-                    canvas.line("tray-edge", (x, top), (x, top + HEIGHT));
+                    canvas.line("tray-edge", (x, top), (x, top + TRAY_HEIGHT));
                 }
             });
         }
@@ -151,7 +151,7 @@ pub(super) fn draw_chips(canvas: &mut Canvas, layout: &Layout) {
     for Chips { chips, top, title } in &layout.chips {
         canvas.titled("span", title, |canvas| {
             for (left, width, name) in chips {
-                canvas.rectangle("chip", (*left, top + 1.5), (*width, HEIGHT - 3.0), 5.0);
+                canvas.rectangle("chip", (*left, top + 1.5), (*width, TRAY_HEIGHT - 3.0), 5.0);
                 canvas.text("chip-name", (left + width / 2.0, top + 12.5), Anchor::Middle, name);
             }
         });

@@ -1,7 +1,7 @@
 //! Draws views, leases and inactive nodes.
 
 use super::canvas::{Anchor, Canvas};
-use super::lanes::{end, gap};
+use super::lanes::{end, widest_gap_middle};
 use super::layout::{Layout, RIBBON};
 use super::text::width;
 use crate::scene::{InactiveReason, InactiveSpan, Lane, Lease, Scene, TimePosition};
@@ -9,17 +9,17 @@ use quorate_journal::role::Role;
 use quorate_journal::words::millis;
 
 /// Distance of a lease line below the middle of its lane.
-pub(super) const LEASE: f64 = RIBBON + 3.0;
+pub(super) const LEASE_OFFSET: f64 = RIBBON + 3.0;
 /// Half height of the uncoloured area around the lane of a node outside the view.
-const HOLE: f64 = RIBBON + 7.0;
+const HOLE_HALF_HEIGHT: f64 = RIBBON + 7.0;
 const FONT_SIZE: f64 = 11.0;
 
 fn x_range(scene: &Scene, layout: &Layout, from: TimePosition, to: TimePosition) -> (f64, f64) {
-    let edge = layout.axis.left - 24.0;
+    let edge = layout.axis.left_edge();
     (layout.axis.x_at(from).max(edge), end(scene, layout, to).max(edge))
 }
 
-fn ends(scene: &Scene, to: TimePosition) -> bool {
+fn ends_in_scene(scene: &Scene, to: TimePosition) -> bool {
     to.time <= scene.to || to.order < scene.steps.len() + scene.marks.len()
 }
 
@@ -29,23 +29,28 @@ pub(super) fn draw_holes(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
         for inactive in lane.inactive_spans.iter().filter(|inactive| inactive.reason == InactiveReason::Outside) {
             let (from, to) = x_range(scene, layout, inactive.from, inactive.to);
             if to > from {
-                canvas.rectangle("hole", (from, y - HOLE), (to - from, 2.0 * HOLE), 0.0);
+                canvas.rectangle("hole", (from, y - HOLE_HALF_HEIGHT), (to - from, 2.0 * HOLE_HALF_HEIGHT), 0.0);
             }
         }
     }
 }
 
 /// Splits a horizontal range of a lane into parts, each with whether the node is outside the view.
-pub(super) fn parts(scene: &Scene, layout: &Layout, lane: &Lane, (from, to): (f64, f64)) -> Vec<(f64, f64, bool)> {
+pub(super) fn split_at_view_edges(
+    scene: &Scene,
+    layout: &Layout,
+    lane: &Lane,
+    (from, to): (f64, f64),
+) -> Vec<(f64, f64, bool)> {
     let mut parts = Vec::new();
-    let mut at = from;
+    let mut covered_to = from;
     for inactive in lane.inactive_spans.iter().filter(|inactive| inactive.reason == InactiveReason::Outside) {
         let (begin, end) = x_range(scene, layout, inactive.from, inactive.to);
-        let (begin, end) = (begin.clamp(at, to.max(at)), end.clamp(at, to.max(at)));
-        parts.extend([(at, begin, false), (begin, end, true)]);
-        at = end;
+        let (begin, end) = (begin.clamp(covered_to, to.max(covered_to)), end.clamp(covered_to, to.max(covered_to)));
+        parts.extend([(covered_to, begin, false), (begin, end, true)]);
+        covered_to = end;
     }
-    parts.push((at, to, false));
+    parts.push((covered_to, to, false));
     parts.retain(|(from, to, _)| to > from);
     parts
 }
@@ -55,7 +60,7 @@ pub(super) fn draw_lane(canvas: &mut Canvas, scene: &Scene, layout: &Layout, lan
         draw_frozen(canvas, scene, layout, lane, inactive, dots, y);
     }
     for lease in &lane.leases {
-        draw_lease(canvas, scene, layout, lane, lease, y + LEASE);
+        draw_lease(canvas, scene, layout, lane, lease, y + LEASE_OFFSET);
     }
 }
 
@@ -72,17 +77,17 @@ fn draw_frozen(
     if to <= from {
         return;
     }
-    let [begins, ends] = [inactive.from, inactive.to].map(|position| millis(scene.relative(position.time)));
-    let title = format!("node {}: frozen, from {begins} ms to {ends} ms", lane.node);
+    let [begin, end] = [inactive.from, inactive.to].map(|position| millis(scene.relative(position.time)));
+    let title = format!("node {}: frozen, from {begin} ms to {end} ms", lane.node);
     canvas.titled("span", &title, |canvas| {
         canvas.rectangle("frozen", (from, y - RIBBON), (to - from, 2.0 * RIBBON), 4.0);
         let word = inactive.reason.label();
         let chosen = |role: Role| role == Role::Chosen;
         let is_named = lane.spans.iter().any(|span| {
-            let held = chosen(span.role) || chosen(span.underlying);
-            held && !span.lease_expired && span.from < inactive.to && inactive.from < span.to
+            let is_chosen = chosen(span.role) || chosen(span.underlying);
+            is_chosen && !span.lease_expired && span.from < inactive.to && inactive.from < span.to
         });
-        if let Some(middle) = gap(dots, from, to, width(word, FONT_SIZE) + 12.0).filter(|_| !is_named) {
+        if let Some(middle) = widest_gap_middle(dots, from, to, width(word, FONT_SIZE) + 12.0).filter(|_| !is_named) {
             canvas.text("frozen-word", (middle, y + 4.0), Anchor::Middle, word);
         }
     });
@@ -94,14 +99,14 @@ fn draw_lease(canvas: &mut Canvas, scene: &Scene, layout: &Layout, lane: &Lane, 
         return;
     }
     let class = lease_class(lease.is_holder_up);
-    let whose = if lease.is_holder_up { "its lease" } else { "the lease of its previous incarnation" };
-    let title = format!("node {}: {whose} lasts until {} ms", lane.node, millis(scene.relative(lease.to.time)));
+    let owner = if lease.is_holder_up { "its lease" } else { "the lease of its previous incarnation" };
+    let title = format!("node {}: {owner} lasts until {} ms", lane.node, millis(scene.relative(lease.to.time)));
     canvas.titled("span", &title, |canvas| {
         canvas.line(class, (from, y), (to, y));
         // When a node crashes, its lease continues as a lease whose holder is down.
         let continues =
             lease.is_holder_up && lane.leases.iter().any(|next| !next.is_holder_up && next.from == lease.to);
-        if ends(scene, lease.to) && !continues {
+        if ends_in_scene(scene, lease.to) && !continues {
             canvas.line("lease-end", (to, y - 4.0), (to, y + 4.0));
         }
     });

@@ -21,38 +21,39 @@ pub(super) struct Layout {
     /// Maximum width of a line.
     pub(super) limit: Option<usize>,
     /// Width of the times.
-    pub(super) time: usize,
+    pub(super) time_width: usize,
+    /// For each band, the number of its bar from the left; `None` if it has none.
     pub(super) bars: Vec<Option<usize>>,
     /// Column of each lane; empty if the lanes do not fit.
     pub(super) lanes: Vec<usize>,
     /// First column of the texts.
-    pub(super) texts: usize,
+    pub(super) text_column: usize,
 }
 
 impl Layout {
     pub(super) fn new(scene: &Scene, items: &[TimelineItem], limit: Option<usize>) -> Self {
         let available = limit.unwrap_or(DEFAULT_WIDTH);
         let times = items.iter().map(|item| millis(scene.relative(item.position.time)).len());
-        let time = times.chain(["time".len()]).max().unwrap_or_default() + 1;
+        let time_width = times.chain(["time".len()]).max().unwrap_or_default() + 1;
         let bars = bars(scene);
         let bar_columns = bars.iter().flatten().max().map_or(0, |last| last + 2);
         // A node's number has room before the first lane and after the last.
-        let first = time + 1 + bar_columns + 1;
+        let first = time_width + 1 + bar_columns + 1;
         let min_text_width = (available * 2 / 5).clamp(24, 48);
         let gaps = scene.lanes.len().saturating_sub(1);
         let room = available.saturating_sub(first + 4 + min_text_width);
         let pitch = room.checked_div(gaps).unwrap_or(MAX_PITCH).min(wanted_pitch(scene));
         if pitch < MIN_PITCH {
-            return Self { limit, time, bars, lanes: Vec::new(), texts: first };
+            return Self { limit, time_width, bars, lanes: Vec::new(), text_column: first };
         }
         let lanes: Vec<usize> = (0..scene.lanes.len()).map(|lane| first + lane * pitch).collect();
-        let texts = first + gaps * pitch + 4;
-        Self { limit, time, bars, lanes, texts }
+        let text_column = first + gaps * pitch + 4;
+        Self { limit, time_width, bars, lanes, text_column }
     }
 
     /// Returns the number of columns left for texts.
-    pub(super) fn room(&self) -> usize {
-        self.limit.map_or(usize::MAX, |limit| limit.saturating_sub(self.texts))
+    pub(super) fn text_room(&self) -> usize {
+        self.limit.map_or(usize::MAX, |limit| limit.saturating_sub(self.text_column))
     }
 
     pub(super) fn lane(&self, lane: usize) -> Option<usize> {
@@ -60,7 +61,7 @@ impl Layout {
     }
 
     pub(super) fn bar(&self, band: usize) -> Option<usize> {
-        Some(self.time + 1 + self.bars.get(band).copied().flatten()?)
+        Some(self.time_width + 1 + self.bars.get(band).copied().flatten()?)
     }
 }
 
@@ -77,14 +78,15 @@ fn wanted_pitch(scene: &Scene) -> usize {
 
 /// Gives each band the first bar that is free during the whole band.
 fn bars(scene: &Scene) -> Vec<Option<usize>> {
-    let mut busy: [Option<Option<TimePosition>>; MAX_BARS] = [None; MAX_BARS];
-    let free = |busy: Option<Option<TimePosition>>, from: TimePosition| match busy {
+    // `None` for an unused bar, `Some(None)` for a band that does not end.
+    let mut busy_until: [Option<Option<TimePosition>>; MAX_BARS] = [None; MAX_BARS];
+    let is_free = |bar: Option<Option<TimePosition>>, from: TimePosition| match bar {
         None => true,
         Some(until) => until.is_some_and(|until| until <= from),
     };
     let bar = |band: &Band| {
-        let bar = busy.iter().position(|bar| free(*bar, band.from))?;
-        busy[bar] = Some(band.to);
+        let bar = busy_until.iter().position(|bar| is_free(*bar, band.from))?;
+        busy_until[bar] = Some(band.to);
         Some(bar)
     };
     scene.bands.iter().map(bar).collect()

@@ -100,8 +100,8 @@ impl<'a> LineWriter<'a> {
     }
 
     /// Advances all lanes to a position. `inclusive` includes changes by the step or mark there.
-    fn advance(&mut self, at: TimePosition, inclusive: bool) {
-        let has_begun = |from: TimePosition| from.order < at.order || (inclusive && from.order == at.order);
+    fn advance(&mut self, position: TimePosition, inclusive: bool) {
+        let has_begun = |from: TimePosition| from.order < position.order || (inclusive && from.order == position.order);
         for (lane, (index, role)) in self.scene.lanes.iter().zip(&mut self.roles) {
             while let Some(span) = lane.spans.get(*index + 1)
                 && has_begun(span.from)
@@ -112,7 +112,7 @@ impl<'a> LineWriter<'a> {
         }
         for ((lane, inactive), expired) in self.scene.lanes.iter().zip(&mut self.inactive).zip(&mut self.expired) {
             // By time, because these begin without a step or mark.
-            let lasts = |from: TimePosition, to: TimePosition| from <= at && at < to;
+            let lasts = |from: TimePosition, to: TimePosition| from <= position && position < to;
             *inactive = lane.inactive_spans.iter().find(|span| lasts(span.from, span.to)).map(|span| span.reason);
             *expired = lane.spans.iter().any(|span| span.lease_expired && lasts(span.from, span.to));
         }
@@ -123,7 +123,7 @@ impl<'a> LineWriter<'a> {
         let mut row = self.lanes();
         let time = millis(self.scene.relative(item.position.time));
         if self.last_time.as_ref() != Some(&time) {
-            row.put(self.layout.time.saturating_sub(time.len()), TextStyle::Faint, &time);
+            row.put(self.layout.time_width.saturating_sub(time.len()), TextStyle::Faint, &time);
             self.last_time = Some(time);
         }
         row
@@ -131,7 +131,7 @@ impl<'a> LineWriter<'a> {
 
     /// Returns a row with the bars of lasting faults and the lanes of all nodes.
     fn lanes(&self) -> TextRow {
-        let mut row = TextRow::new(self.layout.texts);
+        let mut row = TextRow::new(self.layout.text_column);
         for band in &self.open_bands {
             if let Some(column) = self.layout.bar(*band) {
                 row.put_char(column, TextStyle::Alarm, '┃');
@@ -220,9 +220,9 @@ impl<'a> LineWriter<'a> {
         }
         self.horizontal_line(&mut row, TextStyle::Alarm, symbols::EDGE);
         if let Some(column) = self.layout.bar(band) {
-            for between in column..self.layout.lanes.first().copied().unwrap_or_default() {
-                if !self.is_occupied(between) {
-                    row.put_char(between, TextStyle::Alarm, symbols::EDGE);
+            for gap_column in column..self.layout.lanes.first().copied().unwrap_or_default() {
+                if !self.is_occupied(gap_column) {
+                    row.put_char(gap_column, TextStyle::Alarm, symbols::EDGE);
                 }
             }
             row.put_char(column, TextStyle::Alarm, if is_start { '┏' } else { '┗' });

@@ -34,10 +34,10 @@ impl TextRow {
         self.put(column, style, symbol.encode_utf8(&mut [0; 4]));
     }
 
-    /// Returns the coloured line. Trailing blanks are removed unless something follows.
-    pub(super) fn paint(&self, paint: Paint<'_>, followed: bool) -> String {
+    /// Returns the coloured line. Trailing blanks are removed unless texts follow (`is_followed`).
+    pub(super) fn paint(&self, paint: Paint<'_>, is_followed: bool) -> String {
         let last = self.cells.iter().rposition(|cell| cell.text != " ").map_or(0, |index| index + 1);
-        let cells = if followed { &self.cells[..] } else { &self.cells[..last] };
+        let cells = if is_followed { &self.cells[..] } else { &self.cells[..last] };
         let mut line = String::new();
         for run in cells.chunk_by(|one, next| one.style == next.style && is_blank(one) == is_blank(next)) {
             let text: String = run.iter().map(|cell| isolated(&cell.text)).collect();

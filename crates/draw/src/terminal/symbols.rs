@@ -25,8 +25,8 @@ pub(super) fn inactive(reason: InactiveReason) -> char {
 pub(super) const LEASE_EXPIRED: char = '▒';
 
 /// Returns the symbol of a lane where an arrow starts to the right, or else to the left.
-pub(super) fn branch(role: Role, right: bool) -> char {
-    match (role, right) {
+pub(super) fn branch(role: Role, rightward: bool) -> char {
+    match (role, rightward) {
         (Role::Chosen, true | false) => '█',
         (Role::Down, true) => '╶',
         (Role::Down, false) => '╴',
@@ -60,8 +60,8 @@ pub(super) const VIEW: char = '═';
 pub(super) const VIOLATION: char = '━';
 
 /// Returns the symbol of an arrowhead. It is open if the message does not arrive in the window.
-pub(super) fn head(right: bool, open: bool) -> char {
-    match (right, open) {
+pub(super) fn head(rightward: bool, is_open: bool) -> char {
+    match (rightward, is_open) {
         (true, false) => '▶',
         (false, false) => '◀',
         (true, true) => '▷',

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
 /// Marks a truncation.
-const MORE: char = '…';
+const ELLIPSIS: char = '…';
 
 /// Returns the number of columns a character takes. An emoji variation selector takes one extra
 /// column, because terminals disagree and a line that is too short does no harm.
@@ -22,20 +22,20 @@ pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);
     }
-    let mut left = room.saturating_sub(1);
-    let mut cut = String::new();
+    let mut remaining = room.saturating_sub(1);
+    let mut truncated = String::new();
     for character in text.chars() {
         let columns = columns(character);
-        if columns > left {
+        if columns > remaining {
             break;
         }
-        left -= columns;
-        cut.push(character);
+        remaining -= columns;
+        truncated.push(character);
     }
     if room > 0 {
-        cut.push(MORE);
+        truncated.push(ELLIPSIS);
     }
-    Cow::Owned(cut)
+    Cow::Owned(truncated)
 }
 
 /// Isolates right-to-left text, so that it does not reorder its surroundings.

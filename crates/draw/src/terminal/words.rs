@@ -5,7 +5,7 @@ use super::text::width;
 use quorate_journal::words::TextKind;
 
 /// Separator between two texts.
-pub(super) const BETWEEN: &str = " · ";
+pub(super) const SEPARATOR: &str = " · ";
 
 /// Prefixes of texts about local effects.
 const LOCAL_PREFIXES: [&str; 3] = ["saves ", "sets timer ", "cancels timer "];
@@ -36,8 +36,8 @@ pub(super) fn shortened(texts: &[(TextStyle, String)], room: usize) -> Vec<(Text
 }
 
 fn total(texts: &[(TextStyle, String)]) -> usize {
-    let all: usize = texts.iter().map(|(_, text)| width(text) + width(BETWEEN)).sum();
-    all.saturating_sub(width(BETWEEN))
+    let all: usize = texts.iter().map(|(_, text)| width(text) + width(SEPARATOR)).sum();
+    all.saturating_sub(width(SEPARATOR))
 }
 
 /// Merges consecutive sends of the same message to several receivers, ignoring local effects in
@@ -47,9 +47,9 @@ fn merge_sends(texts: &[(TextStyle, String)]) -> Vec<(TextStyle, String)> {
     for (style, text) in texts {
         match split_receivers(*style, text).and_then(|(kind, to)| Some((previous_send(&mut merged, *style, kind)?, to)))
         {
-            Some((before, to)) => {
-                before.push(',');
-                before.push_str(to);
+            Some((previous, to)) => {
+                previous.push(',');
+                previous.push_str(to);
             }
             None => merged.push((*style, text.clone())),
         }
@@ -73,11 +73,11 @@ fn previous_send<'a>(merged: &'a mut [(TextStyle, String)], style: TextStyle, ki
 /// Splits the text of a send into message and receivers. A message may have any name; its receivers
 /// come last and are numbers.
 fn split_receivers(style: TextStyle, text: &str) -> Option<(&str, &str)> {
-    let sent = match style {
+    let is_send = match style {
         TextStyle::Part(TextKind::Send) => true,
         // The text of a local effect is arbitrary. A message whose name looks like one is not
         // merged.
-        TextStyle::Part(TextKind::Control) => !LOCAL_PREFIXES.iter().any(|own| text.starts_with(own)),
+        TextStyle::Part(TextKind::Control) => !LOCAL_PREFIXES.iter().any(|prefix| text.starts_with(prefix)),
         TextStyle::Part(TextKind::Input | TextKind::Rule | TextKind::Queue | TextKind::Event | TextKind::World)
         | TextStyle::Role(_)
         | TextStyle::Message
@@ -86,7 +86,7 @@ fn split_receivers(style: TextStyle, text: &str) -> Option<(&str, &str)> {
         | TextStyle::Faint
         | TextStyle::Heading => false,
     };
-    text.rsplit_once(" → ").filter(|_| sent)
+    text.rsplit_once(" → ").filter(|_| is_send)
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ const PAGE_ASPECT_RATIO: f64 = 1.6;
 /// Returns the box of every node, with the upper left corner of the whole at zero.
 pub(super) fn arrange(diagram: &Diagram, sizes: &[NodeBox]) -> Vec<NodeBox> {
     let count = sizes.len();
-    let pairs = |is_all: bool| {
-        let kept = diagram.edges.iter().filter(move |edge| is_all || edge.is_marked);
+    let pairs = |includes_unmarked: bool| {
+        let kept = diagram.edges.iter().filter(move |edge| includes_unmarked || edge.is_marked);
         kept.map(|edge| (edge.from, edge.to)).filter(|(from, to)| *from < count && *to < count).collect::<Vec<_>>()
     };
     let (edges, marked) = (pairs(true), pairs(false));
@@ -29,26 +29,26 @@ pub(super) fn arrange(diagram: &Diagram, sizes: &[NodeBox]) -> Vec<NodeBox> {
         .map(|members| circular_order(members, &marked))
         .filter(|core| !core.is_empty())
         .collect();
-    let mut left: BTreeSet<usize> = (0..count).collect();
+    let mut unplaced: BTreeSet<usize> = (0..count).collect();
     for (core, children) in with_trees(cores, &edges) {
         let core_arrows = core_arrows(&core, &edges);
-        clusters.push(take(radial::place(&core, &children, core_arrows, &node_box), &mut left));
+        clusters.push(keep_unplaced(radial::place(&core, &children, core_arrows, &node_box), &mut unplaced));
     }
-    while let Some(first) = left.first().copied() {
-        let members = connected(first, &edges, &left);
-        let round = largest_component(&members, &edges);
-        let placed = if round.is_empty() {
+    while let Some(first) = unplaced.first().copied() {
+        let members = connected_nodes(first, &edges, &unplaced);
+        let cycle = largest_component(&members, &edges);
+        let placed = if cycle.is_empty() {
             layers::place(&members, &within(&edges, &members), &node_box)
         } else {
-            let with_trees = with_trees(vec![circular_order(&round, &edges)], &within(&edges, &members));
+            let with_trees = with_trees(vec![circular_order(&cycle, &edges)], &within(&edges, &members));
             let place = |(core, children): (Vec<usize>, Children)| {
                 radial::place(&core, &children, core_arrows(&core, &edges), &node_box)
             };
             with_trees.into_iter().flat_map(place).collect()
         };
-        clusters.push(take(placed, &mut left));
+        clusters.push(keep_unplaced(placed, &mut unplaced));
         // A node that could not be placed is a cluster of its own.
-        if left.remove(&first) {
+        if unplaced.remove(&first) {
             clusters.push(vec![(first, Point::ZERO)]);
         }
     }
@@ -57,17 +57,17 @@ pub(super) fn arrange(diagram: &Diagram, sizes: &[NodeBox]) -> Vec<NodeBox> {
 
 fn deadlocks(diagram: &Diagram) -> Vec<Vec<usize>> {
     let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (place, node) in diagram.nodes.iter().enumerate() {
+    for (index, node) in diagram.nodes.iter().enumerate() {
         if let Mark::Deadlock(number) = node.mark {
-            found.entry(number).or_default().push(place);
+            found.entry(number).or_default().push(index);
         }
     }
     found.into_values().collect()
 }
 
-/// Keeps the placed nodes that are not placed yet, and removes them from the rest.
-fn take(placed: Vec<(usize, Point)>, left: &mut BTreeSet<usize>) -> Vec<(usize, Point)> {
-    placed.into_iter().filter(|(node, _)| left.remove(node)).collect()
+/// Returns the placed nodes that were unplaced until now, and removes them from `unplaced`.
+fn keep_unplaced(placed: Vec<(usize, Point)>, unplaced: &mut BTreeSet<usize>) -> Vec<(usize, Point)> {
+    placed.into_iter().filter(|(node, _)| unplaced.remove(node)).collect()
 }
 
 /// Returns whether arrows run across a circle: there are more of them than it takes to close it.
@@ -84,9 +84,9 @@ fn with_trees(cores: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<(Vec<usiz
     for (number, core) in cores.iter().enumerate() {
         owner.extend(core.iter().map(|node| (*node, number)));
     }
-    let mut open: VecDeque<usize> = cores.iter().flatten().copied().collect();
+    let mut queue: VecDeque<usize> = cores.iter().flatten().copied().collect();
     let mut trees: Vec<(Vec<usize>, Children)> = cores.into_iter().map(|core| (core, Children::new())).collect();
-    while let Some(node) = open.pop_front() {
+    while let Some(node) = queue.pop_front() {
         let Some(number) = owner.get(&node).copied() else { continue };
         for other in neighbours(node, edges) {
             if owner.contains_key(&other) {
@@ -96,7 +96,7 @@ fn with_trees(cores: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<(Vec<usiz
             if let Some((_, children)) = trees.get_mut(number) {
                 children.entry(node).or_default().push(other);
             }
-            open.push_back(other);
+            queue.push_back(other);
         }
     }
     trees
@@ -112,12 +112,12 @@ fn neighbours(node: usize, edges: &[(usize, usize)]) -> BTreeSet<usize> {
 }
 
 /// Returns the nodes of the rest that are connected to the first.
-fn connected(first: usize, edges: &[(usize, usize)], left: &BTreeSet<usize>) -> Vec<usize> {
+fn connected_nodes(first: usize, edges: &[(usize, usize)], unplaced: &BTreeSet<usize>) -> Vec<usize> {
     let mut seen = BTreeSet::from([first]);
-    let mut open = vec![first];
-    while let Some(node) = open.pop() {
-        let new = neighbours(node, edges).into_iter().filter(|other| left.contains(other));
-        open.extend(new.filter(|other| seen.insert(*other)).collect::<Vec<_>>());
+    let mut stack = vec![first];
+    while let Some(node) = stack.pop() {
+        let new = neighbours(node, edges).into_iter().filter(|other| unplaced.contains(other));
+        stack.extend(new.filter(|other| seen.insert(*other)).collect::<Vec<_>>());
     }
     seen.into_iter().collect()
 }
@@ -142,19 +142,19 @@ fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[NodeBox]) -> Vec<NodeBox> {
     let area: f64 = clusters
         .iter()
         .map(|cluster| size(cluster))
-        .map(|(_, wide, high)| (wide + CLUSTER_GAP) * (high + CLUSTER_GAP))
+        .map(|(_, width, height)| (width + CLUSTER_GAP) * (height + CLUSTER_GAP))
         .sum();
     let widest = clusters.iter().map(|cluster| size(cluster).1).fold(0.0, f64::max);
     let limit = widest.max((area * PAGE_ASPECT_RATIO).sqrt());
     let mut lines: Vec<(f64, Vec<&Boxes>)> = Vec::new();
     for cluster in &clusters {
-        let wide = size(cluster).1;
+        let width = size(cluster).1;
         match lines.last_mut() {
-            Some((used, line)) if *used + CLUSTER_GAP + wide <= limit => {
-                *used += CLUSTER_GAP + wide;
+            Some((used, line)) if *used + CLUSTER_GAP + width <= limit => {
+                *used += CLUSTER_GAP + width;
                 line.push(cluster);
             }
-            Some(_) | None => lines.push((wide, vec![cluster])),
+            Some(_) | None => lines.push((width, vec![cluster])),
         }
     }
     let page = lines.iter().map(|(used, _)| *used).fold(0.0, f64::max);
@@ -164,14 +164,14 @@ fn pack(clusters: &[Vec<(usize, Point)>], sizes: &[NodeBox]) -> Vec<NodeBox> {
         let tallest = line.iter().map(|cluster| size(cluster).2).fold(0.0, f64::max);
         let mut x = (page - used) / 2.0;
         for cluster in line {
-            let (low, wide, high) = size(cluster);
-            let (right, down) = (x - low.x, top + (tallest - high) / 2.0 - low.y);
+            let (low, width, height) = size(cluster);
+            let (right, down) = (x - low.x, top + (tallest - height) / 2.0 - low.y);
             for (node, node_box) in cluster {
-                if let Some(own) = boxes.get_mut(*node) {
-                    own.middle = node_box.middle.plus(right, down);
+                if let Some(placed_box) = boxes.get_mut(*node) {
+                    placed_box.middle = node_box.middle.plus(right, down);
                 }
             }
-            x += wide + CLUSTER_GAP;
+            x += width + CLUSTER_GAP;
         }
         top += tallest + CLUSTER_GAP;
     }

@@ -18,26 +18,27 @@ pub(super) fn place(
     node_box: &dyn Fn(usize) -> NodeBox,
 ) -> Vec<(usize, Point)> {
     let mut rows = rows(nodes, edges);
-    let mut at: BTreeMap<usize, f64> = BTreeMap::new();
+    let mut x_of: BTreeMap<usize, f64> = BTreeMap::new();
     for row in &rows {
-        spread(row, &mut at, node_box, |_, place| place as f64);
+        spread(row, &mut x_of, node_box, |_, index| index as f64);
     }
     for sweep in 0..SWEEPS {
         let from_below = sweep % 2 == 1;
         let order: Vec<usize> = if from_below { (0..rows.len()).rev().collect() } else { (0..rows.len()).collect() };
-        for place in order {
-            let Some(row) = rows.get_mut(place) else { continue };
-            let pulled: BTreeMap<usize, f64> = row.iter().map(|node| (*node, pull(*node, edges, &at))).collect();
-            let wanted = |node: usize| pulled.get(&node).copied().unwrap_or_default();
-            row.sort_by(|one, other| wanted(*one).total_cmp(&wanted(*other)).then(one.cmp(other)));
-            spread(row, &mut at, node_box, |node, _| wanted(node));
+        for index in order {
+            let Some(row) = rows.get_mut(index) else { continue };
+            let pulled: BTreeMap<usize, f64> =
+                row.iter().map(|node| (*node, average_neighbour_x(*node, edges, &x_of))).collect();
+            let wanted_x = |node: usize| pulled.get(&node).copied().unwrap_or_default();
+            row.sort_by(|one, other| wanted_x(*one).total_cmp(&wanted_x(*other)).then(one.cmp(other)));
+            spread(row, &mut x_of, node_box, |node, _| wanted_x(node));
         }
     }
-    let place = |(level, row): (usize, &Vec<usize>)| {
+    let row_positions = |(level, row): (usize, &Vec<usize>)| {
         let y = level as f64 * ROW_DISTANCE;
-        row.iter().map(|node| (*node, Point { x: at.get(node).copied().unwrap_or_default(), y })).collect::<Vec<_>>()
+        row.iter().map(|node| (*node, Point { x: x_of.get(node).copied().unwrap_or_default(), y })).collect::<Vec<_>>()
     };
-    rows.iter().enumerate().flat_map(place).collect()
+    rows.iter().enumerate().flat_map(row_positions).collect()
 }
 
 /// Puts every node one row below the lowest of its targets.
@@ -52,7 +53,7 @@ fn rows(nodes: &[usize], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
             }
         }
     }
-    let mut rows = vec![Vec::new(); level.values().max().map_or(0, |most| most + 1)];
+    let mut rows = vec![Vec::new(); level.values().max().map_or(0, |highest| highest + 1)];
     for (node, level) in level {
         if let Some(row) = rows.get_mut(level) {
             row.push(node);
@@ -62,34 +63,34 @@ fn rows(nodes: &[usize], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
 }
 
 /// Returns the average horizontal position of a node's neighbours.
-fn pull(node: usize, edges: &[(usize, usize)], at: &BTreeMap<usize, f64>) -> f64 {
+fn average_neighbour_x(node: usize, edges: &[(usize, usize)], x_of: &BTreeMap<usize, f64>) -> f64 {
     let others = edges.iter().filter_map(|(from, to)| match (*from == node, *to == node) {
-        (true, false) => at.get(to),
-        (false, true) => at.get(from),
+        (true, false) => x_of.get(to),
+        (false, true) => x_of.get(from),
         (true, true) | (false, false) => None,
     });
     let (sum, count) = others.fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
-    if count > 0.0 { sum / count } else { at.get(&node).copied().unwrap_or_default() }
+    if count > 0.0 { sum / count } else { x_of.get(&node).copied().unwrap_or_default() }
 }
 
 /// Places the boxes of a row side by side, each as close as possible to its wanted position.
 fn spread(
     row: &[usize],
-    at: &mut BTreeMap<usize, f64>,
+    x_of: &mut BTreeMap<usize, f64>,
     node_box: &dyn Fn(usize) -> NodeBox,
-    wanted: impl Fn(usize, usize) -> f64,
+    wanted_x: impl Fn(usize, usize) -> f64,
 ) {
-    let mut right = f64::NEG_INFINITY;
-    let mut off = 0.0;
-    let mut places = Vec::new();
-    for (place, node) in row.iter().enumerate() {
+    let mut next_left = f64::NEG_INFINITY;
+    let mut total_shift = 0.0;
+    let mut positions = Vec::new();
+    for (index, node) in row.iter().enumerate() {
         let half = node_box(*node).half_width;
-        let x = wanted(*node, place).max(right + half);
-        off += x - wanted(*node, place);
-        right = x + half + BOX_GAP;
-        places.push((*node, x));
+        let x = wanted_x(*node, index).max(next_left + half);
+        total_shift += x - wanted_x(*node, index);
+        next_left = x + half + BOX_GAP;
+        positions.push((*node, x));
     }
     // Shift the row back by the average distance that boxes were moved to the right.
-    let back = off / row.len().max(1) as f64;
-    at.extend(places.into_iter().map(|(node, x)| (node, x - back)));
+    let average_shift = total_shift / row.len().max(1) as f64;
+    x_of.extend(positions.into_iter().map(|(node, x)| (node, x - average_shift)));
 }

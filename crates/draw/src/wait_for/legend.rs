@@ -21,13 +21,13 @@ enum Symbol {
 pub(super) fn draw(canvas: &mut Canvas, diagram: &Diagram, top: f64, right: f64) -> f64 {
     let (mut x, mut y) = (MARGIN, top);
     for (symbol, words) in symbols(diagram) {
-        let wide = SYMBOL_WIDTH + width(words, FONT_SIZE) + 24.0;
-        if x + wide > right && x > MARGIN {
+        let item_width = SYMBOL_WIDTH + width(words, FONT_SIZE) + 24.0;
+        if x + item_width > right && x > MARGIN {
             (x, y) = (MARGIN, y + ROW);
         }
         swatch(canvas, &symbol, Point { x, y: y - 4.5 });
         canvas.text("legend", (x + SYMBOL_WIDTH, y), Anchor::Start, words);
-        x += wide;
+        x += item_width;
     }
     y + ROW / 2.0
 }
@@ -38,34 +38,38 @@ pub(super) fn single_row_width(diagram: &Diagram) -> f64 {
 }
 
 fn symbols(diagram: &Diagram) -> Vec<(Symbol, &'static str)> {
-    let node = |wanted: fn(&super::Node) -> bool| diagram.nodes.iter().any(wanted);
-    let edge = |wanted: fn(&super::Edge) -> bool| diagram.edges.iter().any(wanted);
+    let has_node = |wanted: fn(&super::Node) -> bool| diagram.nodes.iter().any(wanted);
+    let has_edge = |wanted: fn(&super::Edge) -> bool| diagram.edges.iter().any(wanted);
     let is_process = |node: &super::Node| node.kind == Kind::Process;
     let symbols = [
         (
-            node(|node| matches!(node.mark, Mark::Deadlock(_))),
+            has_node(|node| matches!(node.mark, Mark::Deadlock(_))),
             Symbol::Box(Kind::Process, Mark::Deadlock(0)),
             "in a deadlock",
         ),
-        (node(|node| node.is_victim), Symbol::Victim, "victim"),
-        (node(|node| node.mark == Mark::Behind), Symbol::Box(Kind::Process, Mark::Behind), "blocked behind a deadlock"),
+        (has_node(|node| node.is_victim), Symbol::Victim, "victim"),
+        (
+            has_node(|node| node.mark == Mark::Behind),
+            Symbol::Box(Kind::Process, Mark::Behind),
+            "blocked behind a deadlock",
+        ),
         (
             diagram.nodes.iter().any(|node| is_process(node) && matches!(node.mark, Mark::Free | Mark::Waits)),
             Symbol::Box(Kind::Process, Mark::Free),
             "not deadlocked",
         ),
-        (node(|node| node.kind != Kind::Process), Symbol::Box(Kind::Resource(None), Mark::Free), "resource"),
-        (edge(|edge| edge.link == Link::All && !edge.is_marked), Symbol::Arrow(Link::All, false), "waits for"),
-        (edge(|edge| edge.is_marked), Symbol::Arrow(Link::All, true), "part of a deadlock"),
-        (edge(|edge| edge.link == Link::Held), Symbol::Arrow(Link::Held, false), "is held by"),
+        (has_node(|node| node.kind != Kind::Process), Symbol::Box(Kind::Resource(None), Mark::Free), "resource"),
+        (has_edge(|edge| edge.link == Link::All && !edge.is_marked), Symbol::Arrow(Link::All, false), "waits for"),
+        (has_edge(|edge| edge.is_marked), Symbol::Arrow(Link::All, true), "part of a deadlock"),
+        (has_edge(|edge| edge.link == Link::Held), Symbol::Arrow(Link::Held, false), "is held by"),
         (
-            edge(|edge| matches!(edge.link, Link::Any(_))),
+            has_edge(|edge| matches!(edge.link, Link::Any(_))),
             Symbol::Arrow(Link::Any(0), false),
             "waits for any one of these",
         ),
-        (edge(|edge| edge.link == Link::Queue), Symbol::Arrow(Link::Queue, false), "is queued behind"),
+        (has_edge(|edge| edge.link == Link::Queue), Symbol::Arrow(Link::Queue, false), "is queued behind"),
     ];
-    symbols.into_iter().filter(|(there, _, _)| *there).map(|(_, symbol, words)| (symbol, words)).collect()
+    symbols.into_iter().filter(|(occurs, _, _)| *occurs).map(|(_, symbol, words)| (symbol, words)).collect()
 }
 
 fn swatch(canvas: &mut Canvas, symbol: &Symbol, at: Point) {

@@ -68,9 +68,9 @@ pub(super) fn outline(canvas: &mut Canvas, kind: Kind, node_box: &NodeBox) {
     canvas.rectangle(class, (corner.x, corner.y), size, round);
 }
 
-pub(super) fn badge(canvas: &mut Canvas, at: Point) {
-    canvas.circle("victim", (at.x, at.y), 8.5);
+pub(super) fn badge(canvas: &mut Canvas, middle: Point) {
+    canvas.circle("victim", (middle.x, middle.y), 8.5);
     let arm = 3.2;
-    canvas.line("cross", (at.x - arm, at.y - arm), (at.x + arm, at.y + arm));
-    canvas.line("cross", (at.x - arm, at.y + arm), (at.x + arm, at.y - arm));
+    canvas.line("cross", (middle.x - arm, middle.y - arm), (middle.x + arm, middle.y + arm));
+    canvas.line("cross", (middle.x - arm, middle.y + arm), (middle.x + arm, middle.y - arm));
 }

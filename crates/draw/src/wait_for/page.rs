@@ -59,7 +59,7 @@ pub(super) fn draw(diagram: &Diagram, theme: Theme) -> String {
     let end = legend::draw(&mut canvas, diagram, bottom + 44.0, MARGIN + inner_width);
     let size = (inner_width + 2.0 * MARGIN, end + MARGIN - 12.0);
     let title = if diagram.title.is_empty() { "A wait-for graph" } else { &diagram.title };
-    canvas.finish_in(STYLE, PATTERNS, size, theme, (title, &description(diagram)))
+    canvas.finish_with(STYLE, PATTERNS, size, theme, (title, &description(diagram)))
 }
 
 /// Returns the top left and bottom right corners of the area that boxes and arrows cover.

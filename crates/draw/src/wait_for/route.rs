@@ -8,11 +8,17 @@ use std::collections::BTreeMap;
 /// Bends that are tried, to both sides.
 const BENDS: [f64; 7] = [0.0, 0.09, 0.17, 0.26, 0.37, 0.5, 0.68];
 /// Bend that keeps two opposite arrows apart.
-const OPPOSITE: f64 = 0.15;
+const OPPOSITE_BEND: f64 = 0.15;
 /// Bend of the arrows of a circle.
-const ROUND: f64 = 0.09;
+const CIRCLE_BEND: f64 = 0.09;
 /// Minimum distance between an arrow and a box that is not one of its ends.
-const CLEAR: f64 = 7.0;
+const BOX_CLEARANCE: f64 = 7.0;
+
+/// Costs of a point inside a box, of a crossed arrow, and of a difference of 1 to the preferred
+/// bend.
+const HIT_COST: f64 = 60.0;
+const CROSSING_COST: f64 = 6.0;
+const BEND_COST: f64 = 32.0;
 
 /// A routed arrow.
 struct Routed {
@@ -23,7 +29,7 @@ struct Routed {
 
 /// Returns a curve for every arrow, in their order; `None` for arrows to or from missing nodes.
 pub(super) fn curves(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>> {
-    let middles = middles(diagram, boxes);
+    let deadlock_middles = deadlock_middles(diagram, boxes);
     let mut routed: Vec<Routed> = Vec::new();
     let mut curves: Vec<Option<Curve>> = vec![None; diagram.edges.len()];
     // Arrows of deadlocks are routed first.
@@ -35,21 +41,21 @@ pub(super) fn curves(diagram: &Diagram, boxes: &[NodeBox]) -> Vec<Option<Curve>>
         let curve = if edge.from == edge.to {
             Curve::around(from)
         } else {
-            let wanted = wanted(diagram, edge, (from, to), &middles);
+            let preferred_bend = preferred_bend(diagram, edge, (from, to), &deadlock_middles);
             let obstacles = Obstacles { diagram, boxes, routed: &routed };
-            let bend = best(edge, (from, to), wanted, &obstacles);
+            let bend = best_bend(edge, (from, to), preferred_bend, &obstacles);
             let curve = Curve::between(from, to, bend);
             routed.push(Routed { edge: (edge.from, edge.to), bend, points: curve.points(10) });
             curve
         };
-        if let Some(own) = curves.get_mut(index) {
-            *own = Some(curve);
+        if let Some(slot) = curves.get_mut(index) {
+            *slot = Some(curve);
         }
     }
     curves
 }
 
-fn middles(diagram: &Diagram, boxes: &[NodeBox]) -> BTreeMap<usize, Point> {
+fn deadlock_middles(diagram: &Diagram, boxes: &[NodeBox]) -> BTreeMap<usize, Point> {
     let mut sums: BTreeMap<usize, (Point, f64)> = BTreeMap::new();
     for (node, node_box) in diagram.nodes.iter().zip(boxes) {
         if let Mark::Deadlock(number) = node.mark {
@@ -62,17 +68,22 @@ fn middles(diagram: &Diagram, boxes: &[NodeBox]) -> BTreeMap<usize, Point> {
 }
 
 /// Returns the preferred bend of an arrow: outwards along a circle, else none.
-fn wanted(diagram: &Diagram, edge: &Edge, (from, to): (&NodeBox, &NodeBox), middles: &BTreeMap<usize, Point>) -> f64 {
+fn preferred_bend(
+    diagram: &Diagram,
+    edge: &Edge,
+    (from, to): (&NodeBox, &NodeBox),
+    deadlock_middles: &BTreeMap<usize, Point>,
+) -> f64 {
     let mark = |node: usize| diagram.nodes.get(node).map(|node| node.mark);
     let (Some(Mark::Deadlock(one)), Some(Mark::Deadlock(other))) = (mark(edge.from), mark(edge.to)) else { return 0.0 };
-    let Some(middle) = middles.get(&one).filter(|_| one == other && edge.is_marked) else { return 0.0 };
+    let Some(middle) = deadlock_middles.get(&one).filter(|_| one == other && edge.is_marked) else { return 0.0 };
     let half = from.middle.toward(to.middle, 0.5);
     // Positive bends are to the left of the arrow.
     let (along_x, along_y) = (to.middle.x - from.middle.x, to.middle.y - from.middle.y);
     let (out_x, out_y) = (half.x - middle.x, half.y - middle.y);
     let left = along_y * out_x - along_x * out_y;
     // An arrow through the middle has no outer side.
-    if out_x.hypot(out_y) < 12.0 { 0.0 } else { ROUND.copysign(left) }
+    if out_x.hypot(out_y) < 12.0 { 0.0 } else { CIRCLE_BEND.copysign(left) }
 }
 
 /// Boxes and arrows to avoid.
@@ -82,26 +93,28 @@ struct Obstacles<'a> {
     routed: &'a [Routed],
 }
 
-fn best(edge: &Edge, (from, to): (&NodeBox, &NodeBox), wanted: f64, obstacles: &Obstacles<'_>) -> f64 {
-    let opposite = obstacles.diagram.edges.iter().any(|other| (other.from, other.to) == (edge.to, edge.from));
+fn best_bend(edge: &Edge, (from, to): (&NodeBox, &NodeBox), preferred_bend: f64, obstacles: &Obstacles<'_>) -> f64 {
+    let has_opposite = obstacles.diagram.edges.iter().any(|other| (other.from, other.to) == (edge.to, edge.from));
     let bends = BENDS.iter().flat_map(|bend| [*bend, -bend]);
     // Both arrows bend to their own left, and so apart.
-    let bends = bends.map(|bend| if opposite { OPPOSITE + bend.abs() * 0.8 } else { bend });
+    let bends = bends.map(|bend| if has_opposite { OPPOSITE_BEND + bend.abs() * 0.8 } else { bend });
     let cost = |bend: f64| {
         let points = Curve::between(from, to, bend).points(24);
-        obstacles.hits(edge, &points) * 60.0
-            + obstacles.crossings(edge, bend, &points) * 6.0
-            + (bend - wanted).abs() * 32.0
+        obstacles.hits(edge, &points) * HIT_COST
+            + obstacles.crossings(edge, bend, &points) * CROSSING_COST
+            + (bend - preferred_bend).abs() * BEND_COST
     };
     let priced = bends.map(|bend| (cost(bend), bend));
     priced.min_by(|(one, _), (other, _)| one.total_cmp(other)).map_or(0.0, |(_, bend)| bend)
 }
 
 impl Obstacles<'_> {
+    /// Returns the number of points inside boxes that are not the ends of the arrow.
     fn hits(&self, edge: &Edge, points: &[Point]) -> f64 {
         let others = self.boxes.iter().enumerate().filter(|(index, _)| *index != edge.from && *index != edge.to);
-        let hits: usize =
-            others.map(|(_, node_box)| points.iter().filter(|point| node_box.contains(**point, CLEAR)).count()).sum();
+        let hits: usize = others
+            .map(|(_, node_box)| points.iter().filter(|point| node_box.contains(**point, BOX_CLEARANCE)).count())
+            .sum();
         hits as f64
     }
 

@@ -53,12 +53,12 @@ impl NodeBox {
 /// Returns the bounding box of some boxes: its upper left and lower right corners.
 pub(super) fn extent<'a>(boxes: impl Iterator<Item = &'a NodeBox>) -> (Point, Point) {
     let (mut low, mut high) = (Point::ZERO, Point::ZERO);
-    for (place, node_box) in boxes.enumerate() {
+    for (index, node_box) in boxes.enumerate() {
         let (from, to) = (
             node_box.middle.plus(-node_box.half_width, -node_box.half_height),
             node_box.middle.plus(node_box.half_width, node_box.half_height),
         );
-        let is_first = place == 0;
+        let is_first = index == 0;
         low = Point {
             x: if is_first { from.x } else { low.x.min(from.x) },
             y: if is_first { from.y } else { low.y.min(from.y) },
@@ -73,7 +73,8 @@ pub(super) fn extent<'a>(boxes: impl Iterator<Item = &'a NodeBox>) -> (Point, Po
 
 /// Whether two line segments cross.
 pub(super) fn cross((a, b): (Point, Point), (c, d): (Point, Point)) -> bool {
-    let side =
-        |from: Point, to: Point, of: Point| (to.x - from.x) * (of.y - from.y) - (to.y - from.y) * (of.x - from.x);
+    let side = |from: Point, to: Point, point: Point| {
+        (to.x - from.x) * (point.y - from.y) - (to.y - from.y) * (point.x - from.x)
+    };
     side(a, b, c) * side(a, b, d) < 0.0 && side(c, d, a) * side(c, d, b) < 0.0
 }

@@ -122,10 +122,10 @@ proptest! {
     #[test]
     fn every_box_and_every_arrow_is_drawn_once_and_always_the_same_way(diagram in graphs()) {
         let svg = diagram.svg(Theme::Dark).expect("a picture");
-        let there = diagram.edges.iter().filter(|edge| edge.from.max(edge.to) < diagram.nodes.len());
+        let drawn_edges = diagram.edges.iter().filter(|edge| edge.from.max(edge.to) < diagram.nodes.len());
         assert_eq!(svg.matches("<g class=\"node ").count(), diagram.nodes.len());
-        assert_eq!(svg.matches("<g class=\"arrow").count(), there.clone().count());
-        assert_eq!(svg.matches("<g class=\"arrow marked\"").count(), there.filter(|edge| edge.is_marked).count());
+        assert_eq!(svg.matches("<g class=\"arrow").count(), drawn_edges.clone().count());
+        assert_eq!(svg.matches("<g class=\"arrow marked\"").count(), drawn_edges.filter(|edge| edge.is_marked).count());
         let marked = diagram.nodes.iter().filter(|node| matches!(node.mark, Mark::Deadlock(_))).count();
         assert_eq!(svg.matches("<g class=\"node in-deadlock\"").count(), marked);
         assert!(!svg.contains("NaN") && !svg.contains("inf"));

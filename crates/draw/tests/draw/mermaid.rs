@@ -262,7 +262,8 @@ fn the_names_of_very_many_nodes_do_not_fill_the_diagram() {
 fn faults_from_before_the_window_do_not_fill_the_diagram() {
     let mut scene = scene_of(3, between(1, 9), &[Action::Wait(5), Action::Command(1, "ask".into())]);
     let from = TimePosition { time: Time::ZERO, order: 0 };
-    let band = |number: usize| Band { text: format!("{}{number}", "<".repeat(150)), is_cut: true, from, to: None };
+    let band =
+        |number: usize| Band { text: format!("{}{number}", "<".repeat(150)), is_partition: true, from, to: None };
     scene.bands = (0..1_000).map(band).collect();
     accepted(&scene);
     let text = draw(&scene);

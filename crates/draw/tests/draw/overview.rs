@@ -288,7 +288,8 @@ fn a_long_legend_takes_another_row() {
 fn lasting_faults_beyond_the_limit_are_counted() {
     let mut overview = overview_of(3, Window::default(), &every_kind_of_event());
     let position = TimePosition { time: ms(3), order: 0 };
-    let band = |number: usize| Band { text: format!("cut {number} | rest"), is_cut: true, from: position, to: None };
+    let band =
+        |number: usize| Band { text: format!("cut {number} | rest"), is_partition: true, from: position, to: None };
     overview.bands = (0..9).map(band).collect();
     assert!(text_of(&overview, 100).contains("and 1 more lasting fault\n"));
     overview.bands = (0..30).map(band).collect();

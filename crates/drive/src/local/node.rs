@@ -69,12 +69,12 @@ pub struct Start<P: Protocol> {
     pub peers: BTreeMap<NodeId, Address<P>>,
 }
 
-/// Starts a node on a thread. `make` creates the node on that thread. `on_events` receives the
+/// Starts a node on a thread. `create` creates the node on that thread. `on_events` receives the
 /// events of each turn at once.
 pub fn start<P>(
     setup: Start<P>,
     (address, mailbox): (Address<P>, Mailbox<P>),
-    make: impl FnOnce() -> P + Send + 'static,
+    create: impl FnOnce() -> P + Send + 'static,
     on_events: impl FnMut(Vec<P::Event>) + Send + 'static,
 ) -> io::Result<Running<P>>
 where
@@ -86,7 +86,7 @@ where
         let Start { me, durable, incarnation, disk, peers } = setup;
         let parts = Parts { me, clock: Clock::start(), seed: u64::from(me.number()), disk, record: () };
         let peers = peers.into_iter().map(|(node, address)| (node, (address, Vec::new()))).collect();
-        let mut engine = Engine::new(make(), parts);
+        let mut engine = Engine::new(create(), parts);
         let mut outbox = Outbox { me, incarnation, peers, events: Vec::new() };
         engine.start(StartState { durable, incarnation, is_blank: false }, &mut outbox);
         Worker { engine, mailbox, outbox, on_events }.run()
@@ -132,11 +132,11 @@ where
         }
     }
 
-    /// Waits for the next input. Returns `Some(None)` if a timer is due first, and `None` if all
+    /// Waits for the next input. Returns `Some(None)` if a timer fires first, and `None` if all
     /// senders are gone.
     fn next_incoming(&mut self) -> Option<Option<Incoming<P>>> {
-        let Some(due) = self.engine.next_timer() else { return self.mailbox.0.recv().ok().map(Some) };
-        let wait = due.since(self.engine.wake());
+        let Some(timer_time) = self.engine.next_timer() else { return self.mailbox.0.recv().ok().map(Some) };
+        let wait = timer_time.since(self.engine.wake());
         match self.mailbox.0.recv_timeout(Duration::from_nanos(wait.nanos())) {
             Ok(incoming) => Some(Some(incoming)),
             Err(RecvTimeoutError::Timeout) => Some(None),

@@ -11,12 +11,12 @@ use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 
-const FOLDER: &str = "QUORATE_KILLED_FOLDER";
+const FOLDER_VARIABLE: &str = "QUORATE_KILLED_FOLDER";
 
 /// Not a test: the code that the tests below run in a child process and kill.
 #[test]
 fn child_process() {
-    let Ok(folder) = std::env::var(FOLDER) else { return };
+    let Ok(folder) = std::env::var(FOLDER_VARIABLE) else { return };
     let nodes = replicas(Path::new(&folder));
     nodes[0].address().command(vec![Command::Campaign]);
     // The parent kills this process.
@@ -86,7 +86,7 @@ impl KilledProcess {
     fn start(folder: &Path) -> Self {
         let mut process = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "killed::child_process", "--nocapture"])
-            .env(FOLDER, folder)
+            .env(FOLDER_VARIABLE, folder)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -94,7 +94,8 @@ impl KilledProcess {
         Self { process, lines }
     }
 
-    fn next(&mut self, word: &str) -> Option<u64> {
+    /// The number in the next line that begins with this word; `None` if the process has ended.
+    fn next_number(&mut self, word: &str) -> Option<u64> {
         self.lines.by_ref().map_while(Result::ok).find_map(|line| {
             assert!(!line.starts_with("halted"), "{line}");
             line.strip_prefix(word)?.trim().parse().ok()
@@ -116,13 +117,13 @@ fn check_kills(rounds: u64) {
     let mut acknowledged = 0;
     for round in 0..rounds {
         let mut process = KilledProcess::start(&path);
-        let found = process.next("found").unwrap_or_else(|| panic!("round {round}: no value was found"));
+        let found = process.next_number("found").unwrap_or_else(|| panic!("round {round}: no value was found"));
         assert!(found >= acknowledged, "round {round}: {acknowledged} was acknowledged, but {found} was found");
         // The process is killed after a varying number of acknowledgements, in some rounds before
         // the first.
         for _ in 0..(round * 7_919) % 41 {
             acknowledged =
-                process.next("acknowledged").unwrap_or_else(|| panic!("round {round}: the process ended early"));
+                process.next_number("acknowledged").unwrap_or_else(|| panic!("round {round}: the process ended early"));
         }
         drop(process);
     }

@@ -14,8 +14,9 @@ type Node = Replica<Registers>;
 /// Three replicas whose messages and saves take no time. The third is cut off for some time.
 struct Replicas {
     nodes: Vec<Node>,
+    /// For each replica, the writes of each step that saved something.
     saves: [Vec<Vec<Write>>; 3],
-    counts: [u64; 3],
+    save_counts: [u64; 3],
     messages: VecDeque<(usize, NodeId, Message)>,
     now: i64,
     third_is_cut_off: bool,
@@ -33,18 +34,18 @@ impl Replicas {
         let mut replicas = Self {
             nodes,
             saves: Default::default(),
-            counts: [0; 3],
+            save_counts: [0; 3],
             messages: VecDeque::new(),
             now: 0,
             third_is_cut_off: false,
         };
         for index in 0..3 {
-            replicas.take(index, Input::Start { durable: Durable::default(), incarnation: Incarnation::FIRST });
+            replicas.step(index, Input::Start { durable: Durable::default(), incarnation: Incarnation::FIRST });
         }
         replicas
     }
 
-    fn take(&mut self, index: usize, input: Input<Node>) {
+    fn step(&mut self, index: usize, input: Input<Node>) {
         let mut effects: Vec<Effect<Node>> = Vec::new();
         self.nodes[index].step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
         let me = NodeId::from_index(index);
@@ -57,16 +58,16 @@ impl Replicas {
             }
         }
         if !writes.is_empty() {
-            self.counts[index] += writes.len() as u64;
+            self.save_counts[index] += writes.len() as u64;
             self.saves[index].push(writes);
-            self.take(index, Input::Saved(self.counts[index]));
+            self.step(index, Input::Saved(self.save_counts[index]));
         }
     }
 
     fn deliver_all(&mut self) {
         while let Some((to, from, message)) = self.messages.pop_front() {
             if !(self.third_is_cut_off && (to == 2 || from.index() == 2)) {
-                self.take(to, Input::Message { from, message });
+                self.step(to, Input::Message { from, message });
             }
         }
     }
@@ -74,7 +75,7 @@ impl Replicas {
     fn tick(&mut self) {
         self.now += 100_000_000;
         for index in 0..3 {
-            self.take(index, Input::Timer(Timer::Tick));
+            self.step(index, Input::Timer(Timer::Tick));
         }
         self.deliver_all();
     }
@@ -82,7 +83,7 @@ impl Replicas {
     fn write(&mut self, value: u64) {
         let proposal = Proposal { ticket: Ticket(value), command: Change::Write { key: value % 7, value } };
         let leader = self.nodes.iter().position(Replica::leads).expect("a leader");
-        self.take(leader, Input::Command(Command::Propose(vec![proposal])));
+        self.step(leader, Input::Command(Command::Propose(vec![proposal])));
         self.deliver_all();
     }
 }
@@ -91,7 +92,7 @@ impl Replicas {
 /// replica, a snapshot from the leader.
 fn recorded() -> [Vec<Vec<Write>>; 3] {
     let mut replicas = Replicas::new();
-    replicas.take(0, Input::Command(Command::Campaign));
+    replicas.step(0, Input::Command(Command::Campaign));
     replicas.deliver_all();
     for value in 0..120 {
         replicas.third_is_cut_off = (30..80).contains(&value);
@@ -162,7 +163,7 @@ fn crash_everywhere(saves: &[Vec<Write>]) {
 #[test]
 fn the_run_has_all_kinds_of_writes() {
     let saves = recorded();
-    let has = |index: usize, is: fn(&Write) -> bool| saves[index].iter().flatten().any(is);
+    let has = |index: usize, matches: fn(&Write) -> bool| saves[index].iter().flatten().any(matches);
     assert!(has(0, |write| matches!(write, Write::Ballot(_))));
     assert!(has(1, |write| matches!(write, Write::Entries(_))));
     assert!(has(1, |write| matches!(write, Write::Checkpoint { .. })));

@@ -1,10 +1,10 @@
-//! Messages of wrappers around nodes whose type is erased.
+//! MessageCodec of wrappers around nodes whose type is erased.
 //!
 //! In the binary form, the inner part of a wrapper's message comes last. So the bytes are those of
 //! the message with an empty inner part, its *head*, followed by those of the inner part, which
 //! another codec writes.
 
-use super::{Messages, no_reports, wrong_algorithm};
+use super::{MessageCodec, no_reports, wrong_algorithm};
 use crate::message::{AnyMessage, AnyReport, ErasablePart};
 use quorate_core::deadlock::{locks, requests};
 use quorate_core::multicast::Addressed;
@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+/// The message type of a wrapper.
 pub(super) trait Wrapper: Describe + ErasablePart + Sized {
     /// The message with an empty inner part, which has no bytes.
     type Head: Serialize + DeserializeOwned;
@@ -35,7 +36,7 @@ pub(super) enum InnerPart<'a> {
 
 /// The bytes after a head, and the codec that reads them.
 pub(super) struct Rest<'a> {
-    inner: &'a dyn Messages,
+    inner: &'a dyn MessageCodec,
     bytes: &'a [u8],
 }
 
@@ -48,24 +49,25 @@ impl Rest<'_> {
         self.inner.decode_report(self.bytes)
     }
 
-    fn end(&self) -> Result<(), Malformed> {
+    /// Fails if any bytes are left.
+    fn expect_end(&self) -> Result<(), Malformed> {
         unpack(self.bytes)
     }
 }
 
 /// Encodes and decodes the messages of a wrapper.
-pub(super) struct Wrapped<W> {
-    inner: Arc<dyn Messages>,
+pub(super) struct WrapperCodec<W> {
+    inner: Arc<dyn MessageCodec>,
     wrapper: PhantomData<fn() -> W>,
 }
 
-impl<W> Wrapped<W> {
-    pub(super) fn around(inner: Arc<dyn Messages>) -> Self {
+impl<W> WrapperCodec<W> {
+    pub(super) fn around(inner: Arc<dyn MessageCodec>) -> Self {
         Self { inner, wrapper: PhantomData }
     }
 }
 
-impl<W: Wrapper> Messages for Wrapped<W> {
+impl<W: Wrapper> MessageCodec for WrapperCodec<W> {
     fn encode(&self, message: &AnyMessage, into: &mut Vec<u8>) -> Result<(), Malformed> {
         let message = message.peek::<W>().ok_or_else(wrong_algorithm)?;
         let Some((head, inner)) = message.split() else { return pack(message, into) };
@@ -105,7 +107,7 @@ impl Wrapper for Signal<AnyMessage> {
     fn join(head: Signal<()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
         Ok(match head {
             Signal::Beat { life, number } => {
-                rest.end()?;
+                rest.expect_end()?;
                 Self::Beat { life, number }
             }
             Signal::Inner { life, message: () } => Self::Inner { life, message: rest.message()? },
@@ -178,7 +180,7 @@ impl<W: Wrapper> Wrapper for Frame<W> {
                 Self::Data { pair, base, number, copy, message: W::join(message, rest)? }
             }
             Frame::Ack { pair, below } => {
-                rest.end()?;
+                rest.expect_end()?;
                 Self::Ack { pair, below }
             }
         })
@@ -202,7 +204,7 @@ impl Wrapper for requests::Message<AnyMessage> {
             requests::Message::Answer(request) => Self::Answer(request),
             requests::Message::Withdraw(request) => Self::Withdraw(request),
         };
-        rest.end()?;
+        rest.expect_end()?;
         Ok(message)
     }
 }
@@ -220,7 +222,7 @@ impl Wrapper for locks::Message<AnyMessage> {
     fn join(head: locks::Message<()>, rest: &Rest<'_>) -> Result<Self, Malformed> {
         Ok(match head {
             locks::Message::Lock(message) => {
-                rest.end()?;
+                rest.expect_end()?;
                 Self::Lock(message)
             }
             locks::Message::Detector(()) => Self::Detector(rest.message()?),
@@ -244,7 +246,7 @@ impl Wrapper for membership::Message<AnyMessage, AnyReport> {
             membership::Message::Replica { life, message } => Self::Replica { life, message },
             membership::Message::Ask(ask) => Self::Ask(ask),
         };
-        rest.end()?;
+        rest.expect_end()?;
         Ok(message)
     }
 }

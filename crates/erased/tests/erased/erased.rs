@@ -1,7 +1,7 @@
 //! Durable state of nodes behind the type that all algorithms of a family share.
 
 use crate::disks::lists::ListDisk;
-use crate::disks::saving::{erase, found};
+use crate::disks::saving::{erase, state_at_start};
 use quorate_core::Durable;
 use quorate_erased::AnyDurable;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,8 +13,8 @@ fn written(mut disk: AnyDurable, writes: &[u16]) -> AnyDurable {
 
 #[test]
 fn a_new_disk_and_a_lost_one_differ_without_a_type() {
-    assert_eq!(found::<ListDisk>(AnyDurable::default()), ListDisk { was_wiped: false, items: vec![1] });
-    assert_eq!(found::<ListDisk>(AnyDurable::wiped()), ListDisk { was_wiped: true, items: vec![] });
+    assert_eq!(state_at_start::<ListDisk>(AnyDurable::default()), ListDisk { was_wiped: false, items: vec![1] });
+    assert_eq!(state_at_start::<ListDisk>(AnyDurable::wiped()), ListDisk { was_wiped: true, items: vec![] });
 }
 
 /// The first write determines the algorithm of the disk; the disk remains new or lost as before.
@@ -25,10 +25,10 @@ fn a_lost_disk_remains_lost_after_writes() {
     {
         let disk = written(disk, &[7, 8]);
         let list = ListDisk { was_wiped, items };
-        assert_eq!(found::<ListDisk>(disk.clone()), list);
+        assert_eq!(state_at_start::<ListDisk>(disk.clone()), list);
         // A clone is another disk.
-        assert!(found::<ListDisk>(written(disk.clone(), &[9])).items.ends_with(&[8, 9]));
-        assert_eq!(found::<ListDisk>(disk), list);
+        assert!(state_at_start::<ListDisk>(written(disk.clone(), &[9])).items.ends_with(&[8, 9]));
+        assert_eq!(state_at_start::<ListDisk>(disk), list);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The command-line options of comparisons, for all families.
 
-use super::sizes::{Sizes, sizes};
+use super::sizes::{Sizes, parse_sizes};
 use super::{CompareError, CompareRequest, CompareTask, ComparedFamily};
 use crate::options::{Options, parse_whole};
 use crate::registry::{Family, find};
@@ -19,7 +19,7 @@ pub struct CompareOptions {
     algorithms: Vec<String>,
     /// Number of nodes in each group, such as 4,9,16 or 2-16. Default: 4,9,16,25,49 (with --real
     /// 4,9, with --failures 5, elections 4,8,16,32,64, multicasts 2,4,8,16,32,64).
-    #[arg(long, value_name = "SIZES", value_parser = sizes, display_order = 3)]
+    #[arg(long, value_name = "SIZES", value_parser = parse_sizes, display_order = 3)]
     nodes: Option<Sizes>,
     /// Random seed of all choices that do not depend on the machine.
     #[arg(long, default_value_t = 1, value_parser = parse_whole::<u64>, display_order = 11)]

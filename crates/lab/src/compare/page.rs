@@ -33,6 +33,7 @@ pub struct Group {
     /// Columns that precede the figures in every block.
     pub lead: Vec<Column>,
     pub figures: Vec<Column>,
+    /// Columns that follow the figures.
     pub tail: Vec<Column>,
 }
 
@@ -81,7 +82,8 @@ impl Heading {
     }
 }
 
-/// Marks for measured figures beside expected ones.
+/// Marks for measured figures beside expected ones: within the expected bounds, equal to the
+/// expected figure, unexpected, not judged.
 pub const GOOD: &str = "✓";
 pub const SAME: &str = "=";
 pub const BAD: &str = "✗";

@@ -8,24 +8,24 @@ pub(crate) struct Sizes(pub(super) Vec<usize>);
 const MAX_NODES: usize = 1_000;
 
 /// Parses sizes and ranges: `2,4,8`, `2-16`.
-pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
+pub(super) fn parse_sizes(text: &str) -> Result<Sizes, String> {
     let mut sizes = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (size(text, first)?, size(text, last)?);
+        let (first, last) = (parse_size(text, first)?, parse_size(text, last)?);
         if first > last {
             return Err(format!("the range '{part}' must be ascending; write {last}-{first}."));
         }
-        if let Some(twice) = (first..=last).find(|size| sizes.contains(size)) {
-            return Err(format!("sizes must not repeat; got {twice} twice in '{text}'."));
+        if let Some(duplicate) = (first..=last).find(|size| sizes.contains(size)) {
+            return Err(format!("sizes must not repeat; got {duplicate} twice in '{text}'."));
         }
         sizes.extend(first..=last);
     }
     Ok(Sizes(sizes))
 }
 
-/// Parses one size. Called before ranges are expanded.
-fn size(text: &str, part: &str) -> Result<usize, String> {
+/// Parses one size, which is a `part` of `text`.
+fn parse_size(text: &str, part: &str) -> Result<usize, String> {
     let part = part.trim();
     if part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit()) {
         let text = text.escape_debug();
@@ -42,16 +42,16 @@ fn size(text: &str, part: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sizes, sizes};
+    use super::{Sizes, parse_sizes};
 
     #[test]
     fn sizes_are_lists_and_ranges_in_the_order_given() {
         for (text, expected) in
             [("2", &[2][..]), ("8,2", &[8, 2]), ("2-5", &[2, 3, 4, 5]), ("9, 3-4", &[9, 3, 4]), ("7-7", &[7])]
         {
-            assert_eq!(sizes(text), Ok(Sizes(expected.to_vec())), "{text}");
+            assert_eq!(parse_sizes(text), Ok(Sizes(expected.to_vec())), "{text}");
         }
-        assert_eq!(sizes("2-1000").map(|sizes| sizes.0.len()), Ok(999));
+        assert_eq!(parse_sizes("2-1000").map(|sizes| sizes.0.len()), Ok(999));
     }
 
     #[test]
@@ -71,7 +71,7 @@ mod tests {
             ("1001", "at most 1000 nodes"),
             ("2-99999999999999999999999", "at most 1000 nodes"),
         ] {
-            let error = sizes(text).expect_err(text);
+            let error = parse_sizes(text).expect_err(text);
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

@@ -9,7 +9,7 @@ use quorate_core::deadlock::{
     Central, Command, Detector, EdgeChasing, Event, Facts, Locks, Plan, QueryReply, Requests, central, edge_chasing,
     query_reply,
 };
-use quorate_core::fixtures::deadlock::{self as wrong, Forgetful, Hasty, Selfish};
+use quorate_core::fixtures::deadlock::{self as faulty, Forgetful, Hasty, Selfish};
 use quorate_erased::{AnyCodec, AnyDetector, Erasable, Erased};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -37,9 +37,9 @@ impl FamilyTypes for Deadlock {
 
     fn fixtures() -> Vec<DeadlockEntry> {
         vec![
-            detector(&wrong::AND_SELFISH, Selfish::new),
-            detector(&wrong::OR_FORGETFUL, Forgetful::new),
-            detector(&wrong::CENTRAL_HASTY, Hasty::detector),
+            detector(&faulty::AND_SELFISH, Selfish::new),
+            detector(&faulty::OR_FORGETFUL, Forgetful::new),
+            detector(&faulty::CENTRAL_HASTY, Hasty::detector),
         ]
     }
 

@@ -5,10 +5,10 @@ use quorate_core::NodeId;
 /// An invalid setting of a deadlock experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum DeadlockError {
-    #[error("--processes must be between 1 and {most}; got {processes}.")]
-    ProcessesOutOfRange { processes: usize, most: usize },
-    #[error("--resources must be at most {most}; got {resources}.")]
-    ResourcesOutOfRange { resources: usize, most: usize },
+    #[error("--processes must be between 1 and {maximum}; got {processes}.")]
+    ProcessesOutOfRange { processes: usize, maximum: usize },
+    #[error("--resources must be at most {maximum}; got {resources}.")]
+    ResourcesOutOfRange { resources: usize, maximum: usize },
     #[error(
         "--looks-after does not apply to '{name}'; it is an option of detectors whose waiting processes probe for a cycle."
     )]

@@ -19,7 +19,7 @@ use crate::deadlock::run::{Asking, Bound, DeadlockSummary, Demand, Measures, Pro
 use crate::error::LabError;
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
-use crate::shrink::fewer;
+use crate::shrink::smaller_counts;
 use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
 use quorate_core::deadlock::{Agent, Command, Event, Need, Waiting};
@@ -39,7 +39,7 @@ pub enum Deadlock {}
 /// The period in which seed-chosen faults begin, in message times: while processes send requests.
 const FAULT_WINDOW: u64 = 100;
 
-const WORDS: &[&str] = &["ask", "answer", "give-up", "look"];
+const COMMAND_NAMES: &[&str] = &["ask", "answer", "give-up", "look"];
 
 impl RunFamily for Deadlock {
     type Clients = Processes;
@@ -59,9 +59,9 @@ impl RunFamily for Deadlock {
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> DeadlockNode + Send + Sync + 'static + use<> {
-        let (plan, entry, has_no_resources) =
+        let (plan, entry, sends_requests) =
             (Arc::new(plan(spec)), spec.algorithm.entry(), spec.settings.resources == 0);
-        spec.with_links(move |me| if has_no_resources { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
+        spec.with_links(move |me| if sends_requests { entry.asking(me, &plan) } else { entry.taking(me, &plan) })
     }
 
     fn clients(spec: &Spec<Self>) -> Processes {
@@ -101,21 +101,21 @@ impl ScriptFamily for Deadlock {
     /// `ask P2 P3`, `ask any P2 P3`, `answer P1`, `give-up`, `look`. For another process than the
     /// first of a site: `ask as 1 P2`.
     fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
-        let error = || unknown_command(words, WORDS, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
+        let error = || unknown_command(words, COMMAND_NAMES, "ask P2 P3, ask any P2 P3, answer P1, give-up or look");
         let (name, rest) = words.split_first().ok_or_else(error)?;
         let (process, rest) = match rest {
             ["as", process, rest @ ..] => (process.parse().map_err(|_| error())?, rest),
             rest => (0, rest),
         };
-        let (any, named) = match rest {
-            ["any", named @ ..] => (true, named),
-            named => (false, named),
+        let (is_any, agents) = match rest {
+            ["any", agents @ ..] => (true, agents),
+            agents => (false, agents),
         };
-        let named: Result<Vec<Agent>, _> = named.iter().map(|word| word.parse::<Agent>()).collect();
-        let named = named.map_err(|error| format!("cannot parse '{}': {error}.", rest.join(" ").escape_debug()))?;
-        match (*name, any, &named[..]) {
-            ("ask", false, [_, ..]) => Ok(Command::Ask { process, need: Need::All(named) }),
-            ("ask", true, [_, ..]) => Ok(Command::Ask { process, need: Need::Any(named) }),
+        let agents: Result<Vec<Agent>, _> = agents.iter().map(|word| word.parse::<Agent>()).collect();
+        let agents = agents.map_err(|error| format!("cannot parse '{}': {error}.", rest.join(" ").escape_debug()))?;
+        match (*name, is_any, &agents[..]) {
+            ("ask", false, [_, ..]) => Ok(Command::Ask { process, need: Need::All(agents) }),
+            ("ask", true, [_, ..]) => Ok(Command::Ask { process, need: Need::Any(agents) }),
             ("answer", false, [to]) => Ok(Command::Answer { process, to: *to }),
             ("give-up", false, []) => Ok(Command::GiveUp { process }),
             ("look", false, []) => Ok(Command::Look { process }),
@@ -144,11 +144,11 @@ impl ScriptFamily for Deadlock {
         Settings { rounds: defaults.rounds, fan_out: defaults.fan_out, share: defaults.share, ..settings.clone() }
     }
 
-    fn smaller(own: &Settings) -> Vec<Settings> {
-        let less = fewer(own.rounds).map(|rounds| Settings { rounds, ..own.clone() });
-        let narrow = Settings { fan_out: 1, ..own.clone() };
-        let one_each = Settings { processes: None, ..own.clone() };
-        less.chain([narrow, one_each]).collect()
+    fn smaller(settings: &Settings) -> Vec<Settings> {
+        let fewer_rounds = smaller_counts(settings.rounds).map(|rounds| Settings { rounds, ..settings.clone() });
+        let no_fan_out = Settings { fan_out: 1, ..settings.clone() };
+        let one_process_each = Settings { processes: None, ..settings.clone() };
+        fewer_rounds.chain([no_fan_out, one_process_each]).collect()
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
@@ -205,12 +205,12 @@ impl JudgeFamily for Deadlock {
 
     fn broken_assumptions(spec: &Spec<Self>) -> Vec<&'static str> {
         let faults = spec.every_fault();
-        let dies = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. });
-        let judged = [
-            (faults.iter().any(dies), "no node crashes"),
+        let is_crash = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. });
+        let assumptions = [
+            (faults.iter().any(is_crash), "no node crashes"),
             (spec.loses_unrepaired(&faults), "every message arrives exactly once and in order"),
         ];
-        judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
+        assumptions.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
     }
 }
 

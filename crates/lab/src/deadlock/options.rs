@@ -60,7 +60,8 @@ const TAKING: [(&str, Taking); 3] =
     [("any-order", Taking::AnyOrder), ("in-order", Taking::InOrder), ("at-once", Taking::AtOnce)];
 
 impl DeadlockArgs {
-    pub(crate) fn changed(&self, defaults: Settings) -> Settings {
+    /// Returns `defaults` with the changes that these options request.
+    pub(crate) fn applied_to(&self, defaults: Settings) -> Settings {
         Settings {
             processes: self.processes.or(defaults.processes),
             resources: self.resources.unwrap_or(defaults.resources),
@@ -105,7 +106,7 @@ impl OptionsFamily for Deadlock {
     type Args = DeadlockArgs;
 
     fn with_options(defaults: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
-        Ok(args.deadlock.changed(defaults))
+        Ok(args.deadlock.applied_to(defaults))
     }
 
     fn for_manual_use(settings: &mut Settings) {

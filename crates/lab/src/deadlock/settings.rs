@@ -71,13 +71,13 @@ fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
             |why: String| LabError::Deadlock(DeadlockError::NoSuchCommand { text: word.clone(), node: *node, why });
         let words: Vec<_> = word.split_whitespace().collect();
         let command = Deadlock::parse_words(&words, *node, 0).map_err(error)?;
-        let named = match &command {
+        let named_agents = match &command {
             Command::Ask { need, .. } => need.on().to_vec(),
             Command::Answer { to, .. } => vec![*to],
             Command::GiveUp { .. } | Command::Look { .. } => Vec::new(),
         };
-        let own = Agent::process(*node, command.process());
-        if let Some(unknown) = named.iter().chain([&own]).find(|agent| !exists(agent)) {
+        let acting_process = Agent::process(*node, command.process());
+        if let Some(unknown) = named_agents.iter().chain([&acting_process]).find(|agent| !exists(agent)) {
             return Err(error(format!("There is no {unknown} in this group.")));
         }
     }
@@ -88,11 +88,14 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
     let settings = &spec.settings;
     let name = || spec.algorithm.to_string();
     let processes = settings.processes.unwrap_or(spec.nodes);
-    let (resources, most) = (settings.resources, MAX_PROCESSES);
+    let (resources, maximum) = (settings.resources, MAX_PROCESSES);
     let given = settings.priorities.len();
     first_error([
-        (processes == 0 || processes > most.max(spec.nodes), DeadlockError::ProcessesOutOfRange { processes, most }),
-        (resources > most, DeadlockError::ResourcesOutOfRange { resources, most }),
+        (
+            processes == 0 || processes > maximum.max(spec.nodes),
+            DeadlockError::ProcessesOutOfRange { processes, maximum },
+        ),
+        (resources > maximum, DeadlockError::ResourcesOutOfRange { resources, maximum }),
         (resources > 0 && processes != spec.nodes, DeadlockError::OneProcessEach),
         (resources == 0 && settings.taking != Taking::AnyOrder, DeadlockError::TakingWithoutResources),
         (resources > 0 && settings.asking.is_some(), DeadlockError::WaitsForWithResources),
@@ -106,8 +109,9 @@ pub(super) fn validate(spec: &Spec<Deadlock>, entry: &DeadlockEntry) -> Result<(
         (Waiting::Either, _) | (Waiting::ForAll, Asking::All) | (Waiting::ForAny, Asking::Any) => true,
         (Waiting::ForAll, Asking::Any | Asking::Mixed) | (Waiting::ForAny, Asking::All | Asking::Mixed) => false,
     };
-    let is_several = settings.taking == Taking::AtOnce && settings.fan_out > 1 && settings.resources > 1;
-    if settings.resources == 0 && !is_supported || is_several && !entry.facts.waiting.for_all() {
+    let waits_for_several_resources =
+        settings.taking == Taking::AtOnce && settings.fan_out > 1 && settings.resources > 1;
+    if settings.resources == 0 && !is_supported || waits_for_several_resources && !entry.facts.waiting.for_all() {
         return Err(DeadlockError::OtherWaits { name: name() }.into());
     }
     Ok(())

@@ -9,23 +9,23 @@ use quorate_journal::settings::{Disk, Fault, Latency, Length, LinkChange, TimedF
 use std::collections::BTreeMap;
 
 /// Returns the assumptions that this experiment breaks, each as a sentence without its full stop.
-pub(super) fn broken(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'static str> {
+pub(super) fn broken_assumptions(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'static str> {
     let facts = entry.facts;
     let faults = spec.every_fault();
     let is_ring = facts.shape == Shape::Ring;
     let is_bully = facts.shape == Shape::Bully;
     let needs_majority = facts.splits != Splits::WhileCut && !is_bully;
-    let is_timed = facts.model == Model::Synchronous || is_ring && spec.settings.repair == Repair::Timeout;
+    let relies_on_bounds = facts.model == Model::Synchronous || is_ring && spec.settings.repair == Repair::Timeout;
     let survives = facts.survives && (!is_ring || spec.settings.repair != Repair::None);
-    let listens = match facts.shape {
+    let uses_crash_reports = match facts.shape {
         Shape::Ring => spec.settings.repair == Repair::Detector,
         Shape::Bully | Shape::Groups | Shape::Regions => true,
         Shape::Votes => false,
     };
     let is_later_crash = |timed: &TimedFault| matches!(timed.fault, Fault::Crash { .. }) && timed.at > Duration::ZERO;
-    let judged = [
+    let assumptions = [
         (!facts.tolerates_loss && spec.loses_unrepaired(&faults), "links neither lose nor duplicate messages"),
-        (is_timed && is_late(spec, &faults), "no delay exceeds the bounds that nodes know"),
+        (relies_on_bounds && may_exceed_bounds(spec, &faults), "no delay exceeds the bounds that nodes know"),
         (!survives && faults.iter().any(is_later_crash), "no node crashes during an election"),
         (needs_majority && is_outvoted(spec, &faults, Duration::ZERO), "a majority of the group is up at any time"),
         (
@@ -37,20 +37,20 @@ pub(super) fn broken(spec: &Spec<Election>, entry: &ElectionEntry) -> Vec<&'stat
             "the group is not partitioned",
         ),
         (
-            listens && has_no_detector(spec) && faults.iter().any(is_later_crash),
+            uses_crash_reports && has_no_detector(spec) && faults.iter().any(is_later_crash),
             "the failure detector reports every crash",
         ),
-        (listens && suspects_live_nodes(spec), "the failure detector never suspects a live node"),
+        (uses_crash_reports && suspects_live_nodes(spec), "the failure detector never suspects a live node"),
         (facts.splits == Splits::WhileCut && never_heals(&faults), "partitions heal eventually"),
         (facts.leases && exceeds_drift_bound(spec, &faults), "clock drift stays within the bound that nodes know"),
-        (facts.leases && jumps(&faults), "clocks do not jump"),
+        (facts.leases && has_clock_jump(&faults), "clocks do not jump"),
         (faults.iter().any(loses_disk), "disks keep acknowledged writes"),
     ];
-    judged.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
+    assumptions.into_iter().filter(|(is_broken, _)| *is_broken).map(|(_, assumption)| assumption).collect()
 }
 
 /// Whether some delay may exceed the bounds that nodes know.
-fn is_late(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
+fn may_exceed_bounds(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
     let bound = plan(spec).bounds.message;
     let exceeds = |latency: Latency| match latency {
         Latency::Fixed(length) => length > bound,
@@ -64,25 +64,27 @@ fn is_late(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
         _ => false,
     };
     // A retransmitted message is late.
-    let repeats = spec.is_reliable() && !spec.loss.is_zero();
-    exceeds(spec.latency) || repeats || faults.iter().any(delays)
+    let retransmits = spec.is_reliable() && !spec.loss.is_zero();
+    exceeds(spec.latency) || retransmits || faults.iter().any(delays)
 }
 
 /// The time that bully nodes need to save a declared result: three messages, to nodes that are busy
-/// with other messages.
+/// with up to four other messages of each node.
 fn save_delay(spec: &Spec<Election>) -> Duration {
     let Bounds { message, processing } = plan(spec).bounds;
     (message + processing.times(4 * spec.nodes as u64)).times(3)
 }
 
-/// Whether half of the group or more is down at some time in a span of this length.
+/// Whether half of the group or more is down at some time in a span of this length. Each outage
+/// counts as beginning `span` earlier.
 fn is_outvoted(spec: &Spec<Election>, faults: &[TimedFault], span: Duration) -> bool {
-    let before = |at: Duration| Duration::from_nanos(at.nanos().saturating_sub(span.nanos()));
+    let earliest = |at: Duration| Duration::from_nanos(at.nanos().saturating_sub(span.nanos()));
+    // When a node goes down (`true`) or up again.
     let mut changes: Vec<(Duration, bool, NodeId)> = Vec::new();
     for TimedFault { at, fault, lasts } in faults {
         match fault {
             Fault::Crash { node, .. } => {
-                changes.push((before(*at), true, *node));
+                changes.push((earliest(*at), true, *node));
                 changes.extend(lasts.map(|lasts| (*at + lasts, false, *node)));
             }
             Fault::Restart { node, .. } => changes.push((*at, false, *node)),
@@ -90,12 +92,12 @@ fn is_outvoted(spec: &Spec<Election>, faults: &[TimedFault], span: Duration) -> 
         }
     }
     changes.sort_unstable();
-    // A node may crash twice within a span.
+    // Outages of one node may overlap if they begin earlier.
     let mut down: BTreeMap<NodeId, usize> = BTreeMap::new();
     changes.into_iter().any(|(_, goes_down, node)| {
-        let times = down.entry(node).or_default();
-        *times = if goes_down { *times + 1 } else { times.saturating_sub(1) };
-        2 * down.values().filter(|times| **times > 0).count() >= spec.nodes
+        let outages = down.entry(node).or_default();
+        *outages = if goes_down { *outages + 1 } else { outages.saturating_sub(1) };
+        2 * down.values().filter(|outages| **outages > 0).count() >= spec.nodes
     })
 }
 
@@ -107,8 +109,8 @@ fn has_no_detector(spec: &Spec<Election>) -> bool {
 /// Whether a heartbeat may arrive later than the detector allows.
 fn suspects_live_nodes(spec: &Spec<Election>) -> bool {
     let Settings { detector, silence, .. } = &spec.settings;
-    let least = super::detector::period(spec) + plan(spec).bounds.message;
-    *detector == Detector::Heartbeat && silence.is_some_and(|Length(silence)| silence < least)
+    let longest_silence = super::detector::period(spec) + plan(spec).bounds.message;
+    *detector == Detector::Heartbeat && silence.is_some_and(|Length(silence)| silence < longest_silence)
 }
 
 fn never_heals(faults: &[TimedFault]) -> bool {
@@ -130,7 +132,7 @@ fn exceeds_drift_bound(spec: &Spec<Election>, faults: &[TimedFault]) -> bool {
 }
 
 /// Whether a clock jumps after the start.
-fn jumps(faults: &[TimedFault]) -> bool {
+fn has_clock_jump(faults: &[TimedFault]) -> bool {
     faults.iter().any(|timed| matches!(timed.fault, Fault::Skew { .. }) && timed.at > Duration::ZERO)
 }
 

@@ -82,7 +82,7 @@ struct Elections {
 /// The result of one survey.
 struct Row {
     survey: Survey,
-    found: SurveyResult,
+    result: SurveyResult,
 }
 
 impl Row {
@@ -90,24 +90,25 @@ impl Row {
         self.survey.entry.facts.profile.name
     }
 
+    /// The cells of the table, with this name of the algorithm.
     fn cells(&self, name: &str) -> Vec<String> {
-        let Self { survey, found } = self;
-        let Spread { min, mean, max, margin } = found.counted;
+        let Self { survey, result } = self;
+        let Spread { min, mean, max, margin } = result.counted;
         let mean = match margin {
             Some(margin) => format!("{} ±{}", number(Some(mean)), number(Some(margin))),
             None => number(Some(mean)),
         };
-        let mark = match (found.holds(), found.is_as_expected()) {
+        let mark = match (result.holds(), result.is_as_expected()) {
             (false, _) | (_, Some(false)) => BAD,
             (true, Some(true))
-                if found.exhaustive && found.expected.is_some_and(|expected_cost| expected_cost.tight) =>
+                if result.exhaustive && result.expected.is_some_and(|expected_cost| expected_cost.tight) =>
             {
                 SAME
             }
             (true, Some(true)) => GOOD,
             (true, None) => UNKNOWN,
         };
-        let expected_cost = found.expected.as_ref().map_or_else(String::new, expected_text);
+        let expected_cost = result.expected.as_ref().map_or_else(String::new, expected_text);
         vec![
             name.to_owned(),
             survey.nodes.to_string(),
@@ -121,27 +122,27 @@ impl Row {
 
     fn problem(&self) -> Option<String> {
         let name = self.algorithm();
-        if let Some(command) = &self.found.failed {
+        if let Some(command) = &self.result.failed {
             return Some(format!("{name} does not elect the right leader. To see it: {command} --steps"));
         }
         let nodes = self.survey.nodes;
-        let differs = self.found.is_as_expected() == Some(false);
+        let differs = self.result.is_as_expected() == Some(false);
         differs.then(|| format!("{name} with {nodes} nodes does not have the expected cost."))
     }
 
     /// The mean of all messages, with the minimum and the maximum.
     fn dot(&self) -> Dot {
-        let SurveyResult { election, announcement, .. } = &self.found;
-        let (least, most) = ((election.min + announcement.min) as f64, (election.max + announcement.max) as f64);
+        let SurveyResult { election, announcement, .. } = &self.result;
+        let (minimum, maximum) = ((election.min + announcement.min) as f64, (election.max + announcement.max) as f64);
         let dot = Dot::new(self.survey.nodes as f64, election.mean + announcement.mean);
-        Dot { reach: (most > least).then_some((least, most)), ..dot }
+        Dot { reach: (maximum > minimum).then_some((minimum, maximum)), ..dot }
     }
 
     /// The expected mean, announcements included.
     fn expected_mean(&self) -> Option<(f64, f64)> {
-        let expected_cost = self.found.expected?;
+        let expected_cost = self.result.expected?;
         let announcement = match expected_cost.counts {
-            Counts::Election => self.found.announcement.mean,
+            Counts::Election => self.result.announcement.mean,
             Counts::WithAnnouncement => 0.0,
         };
         Some((self.survey.nodes as f64, expected_cost.mean? + announcement))
@@ -174,11 +175,11 @@ impl Elections {
         };
         let rows = || self.rows.iter().filter(|row| row.survey.start == start);
         let series = distinct(rows().map(Row::algorithm)).into_iter().map(|name| {
-            let own: Vec<_> = rows().filter(|row| row.algorithm() == name).collect();
-            let points: Option<Vec<_>> = own.iter().map(|row| row.expected_mean()).collect();
+            let series_rows: Vec<_> = rows().filter(|row| row.algorithm() == name).collect();
+            let points: Option<Vec<_>> = series_rows.iter().map(|row| row.expected_mean()).collect();
             Series {
                 name: name.into(),
-                dots: own.iter().map(|row| row.dot()).collect(),
+                dots: series_rows.iter().map(|row| row.dot()).collect(),
                 is_joined: points.is_none(),
                 expected: points.map(|points| ExpectedCurve { text: String::new(), points }),
             }
@@ -199,12 +200,12 @@ impl Comparison for Elections {
         let mut rows = Vec::new();
         for survey in self.surveys.iter().copied() {
             host.begin_measurement(survey.entry.facts.profile.name, survey.nodes);
-            let found = survey.run(|| {
+            let result = survey.run(|| {
                 host.advance();
                 !host.is_interrupted()
             })?;
-            let Some(found) = found else { break };
-            rows.push(Row { survey, found });
+            let Some(result) = result else { break };
+            rows.push(Row { survey, result });
         }
         self.rows = rows;
         Ok(())
@@ -215,7 +216,7 @@ impl Comparison for Elections {
     }
 
     fn is_correct(&self) -> bool {
-        self.rows.iter().all(|row| row.found.holds() && row.found.is_as_expected() != Some(false))
+        self.rows.iter().all(|row| row.result.holds() && row.result.is_as_expected() != Some(false))
     }
 
     fn page(&self) -> Page {
@@ -228,10 +229,10 @@ impl Comparison for Elections {
             Heading::figures(10, "most"),
             Heading::words(3, 30, "expected"),
         ];
-        let mut last = "";
+        let mut last_algorithm = "";
         let rows = self.rows.iter().map(|row| {
-            let cells = row.cells(if row.algorithm() == last { "" } else { row.algorithm() });
-            last = row.algorithm();
+            let cells = row.cells(if row.algorithm() == last_algorithm { "" } else { row.algorithm() });
+            last_algorithm = row.algorithm();
             cells
         });
         let orders = count(self.samples, "order");
@@ -268,9 +269,9 @@ impl Comparison for Elections {
             family: Family::Election,
             seed: self.seed,
             complete: self.is_complete(),
-            holds: self.rows.iter().all(|row| row.found.holds()),
-            exact: self.rows.iter().all(|row| row.found.is_as_expected() != Some(false)),
-            rows: self.rows.iter().map(line).collect(),
+            holds: self.rows.iter().all(|row| row.result.holds()),
+            exact: self.rows.iter().all(|row| row.result.is_as_expected() != Some(false)),
+            rows: self.rows.iter().map(report_row).collect(),
         }
     }
 }
@@ -282,11 +283,11 @@ struct Report {
     complete: bool,
     holds: bool,
     exact: bool,
-    rows: Vec<Line>,
+    rows: Vec<ReportRow>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct ReportRow {
     algorithm: &'static str,
     nodes: usize,
     /// Number of nodes that are down before the election.
@@ -323,10 +324,10 @@ struct Expected {
     max: Option<f64>,
 }
 
-fn line(row: &Row) -> Line {
-    let Row { survey, found } = row;
-    let Spread { min, mean, max, margin } = found.counted;
-    Line {
+fn report_row(row: &Row) -> ReportRow {
+    let Row { survey, result } = row;
+    let Spread { min, mean, max, margin } = result.counted;
+    ReportRow {
         algorithm: row.algorithm(),
         nodes: survey.nodes,
         dead: survey.dead(),
@@ -335,20 +336,20 @@ fn line(row: &Row) -> Line {
         mean,
         max,
         confidence: margin.map(|margin| [mean - margin, mean + margin]),
-        counts: found.expected.map(|expected_cost| expected_cost.counts),
-        expected: found.expected.map(|ExpectedMessages { least, mean, most, .. }| Expected {
+        counts: result.expected.map(|expected_cost| expected_cost.counts),
+        expected: result.expected.map(|ExpectedMessages { least, mean, most, .. }| Expected {
             formula: survey.entry.facts.cost.formula,
             min: least,
             mean,
             max: most,
         }),
-        exact: found.is_exact(),
-        as_expected: found.is_as_expected(),
-        election: found.election,
-        announcement: found.announcement,
-        runs: found.runs,
-        exhaustive: found.exhaustive,
-        holds: found.holds(),
-        failed: found.failed.clone(),
+        exact: result.is_exact(),
+        as_expected: result.is_as_expected(),
+        election: result.election,
+        announcement: result.announcement,
+        runs: result.runs,
+        exhaustive: result.exhaustive,
+        holds: result.holds(),
+        failed: result.failed.clone(),
     }
 }

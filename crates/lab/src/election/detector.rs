@@ -29,7 +29,7 @@ impl Detector {
 }
 
 /// Default interval between heartbeats, in message times.
-const PERIOD: u64 = 10;
+const DEFAULT_PERIOD: u64 = 10;
 
 /// The detector to wrap nodes in; `None` for a perfect one or none.
 pub(super) fn wrapper_detector(spec: &Spec<Election>) -> Option<wrap::Detector> {
@@ -57,7 +57,7 @@ pub(super) fn period(spec: &Spec<Election>) -> Duration {
     match heartbeat {
         _ if !detector.sends_heartbeats() => Duration::ZERO,
         Some(Length(period)) => *period,
-        None => spec.typical().times(PERIOD),
+        None => spec.typical().times(DEFAULT_PERIOD),
     }
 }
 
@@ -65,15 +65,15 @@ pub(super) fn period(spec: &Spec<Election>) -> Duration {
 /// heartbeats are not retransmitted.
 pub(super) fn watched<M>(
     spec: &Spec<Election>,
-    make: M,
+    make_node: M,
 ) -> impl Fn(NodeId) -> ElectionNode + Send + Sync + 'static + use<M>
 where
     M: Fn(NodeId) -> ElectionNode + Send + Sync + 'static,
 {
     let (detector, group) = (wrapper_detector(spec), spec.group());
     move |me| match detector {
-        Some(detector) => Erased::around(Watched::new(me, group.clone(), make(me), detector)),
-        None => make(me),
+        Some(detector) => Erased::around(Watched::new(me, group.clone(), make_node(me), detector)),
+        None => make_node(me),
     }
 }
 

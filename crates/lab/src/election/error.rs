@@ -7,18 +7,18 @@ use quorate_journal::settings::Length;
 /// An invalid setting of an election experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum ElectionError {
-    #[error("--{option} does not apply to '{name}'; it is an option of elections {of}.")]
-    ForeignOption { option: &'static str, name: &'static str, of: &'static str },
+    #[error("--{option} does not apply to '{name}'; it is an option of elections {elections}.")]
+    ForeignOption { option: &'static str, name: &'static str, elections: &'static str },
     #[error(
-        "--master-lease must be trusted for longer than a round trip of {answer}; got {trusted}. Use a longer --master-lease or a \
+        "--master-lease must be trusted for longer than a round trip of {round_trip}; got {trusted}. Use a longer --master-lease or a \
          smaller --master-drift-bound."
     )]
-    LeaseTooShort { trusted: Length, answer: Length },
-    #[error("--upheaval must be at most {most}; got {crashes}.")]
-    TooManyCrashes { crashes: u64, most: u64 },
+    LeaseTooShort { trusted: Length, round_trip: Length },
+    #[error("--upheaval must be at most {maximum}; got {crashes}.")]
+    TooManyCrashes { crashes: u64, maximum: u64 },
     #[error("--starters must name a node that is up at the start; got {starters}.")]
     NoLiveStarter { starters: String },
-    #[error("--order must name each of the {nodes} nodes once; got {order}. Write for example {}.", order_of(*nodes))]
+    #[error("--order must name each of the {nodes} nodes once; got {order}. Write for example {}.", example_order(*nodes))]
     InvalidOrder { order: String, nodes: usize },
     #[error("--attribute must have one number for each of the {nodes} nodes; got {given} numbers.")]
     WrongAttributeCount { given: usize, nodes: usize },
@@ -51,7 +51,7 @@ pub enum ElectionError {
     SilenceTooShort { silence: Length, period: Length },
 }
 
-fn order_of(nodes: usize) -> String {
+fn example_order(nodes: usize) -> String {
     match nodes {
         0..=9 => (1..=nodes).rev().map(|number| number.to_string()).collect::<Vec<_>>().join(","),
         _ => "random".into(),

@@ -26,7 +26,7 @@ struct StressCase {
 }
 
 /// The maximum drift that the seed chooses, in ppm.
-const DRIFT: u32 = 200_000;
+const MAX_DRIFT_PPM: u32 = 200_000;
 
 /// Constant skew must not matter, as long as clocks do not jump while a lease is valid.
 const SKEWS: [&str; 2] = ["skew 1 by -5s", "skew 2 by 700ms"];
@@ -49,17 +49,18 @@ fn cases() -> [StressCase; 8] {
         loss: 5,
         duplicate: 5,
     };
-    let hasty = StressCase { bound: millis(1), starters: Starters::Lowest, loss: 0, duplicate: 0, ..defaults.clone() };
-    let tail = Latency::LongTail { median: millis(2) };
+    let short_bound =
+        StressCase { bound: millis(1), starters: Starters::Lowest, loss: 0, duplicate: 0, ..defaults.clone() };
+    let long_tail = Latency::LongTail { median: millis(2) };
     [
         StressCase { nodes: 3, faults: "crash=4,drift=3", loss: 0, duplicate: 0, ..defaults.clone() },
         StressCase { faults: "cut=4,deaf=4,drift=4", loss: 0, starters: Starters::Lowest, ..defaults.clone() },
         StressCase { nodes: 3, faults: "crash=2,full=2,disk=2,cut=1,drift=3", ..defaults.clone() },
-        StressCase { nodes: 4, latency: tail, loss: 15, duplicate: 15, ..defaults.clone() },
+        StressCase { nodes: 4, latency: long_tail, loss: 15, duplicate: 15, ..defaults.clone() },
         // Candidates with the shortest possible timeouts.
-        StressCase { nodes: 3, lease: millis(60), faults: "pause=6,drift=6", ..hasty.clone() },
-        StressCase { nodes: 3, lease: millis(400), faults: "crash=12,cut=4", ..hasty.clone() },
-        StressCase { lease: millis(80), faults: "crash=3,pause=3,cut=3,deaf=3,drift=6", ..hasty },
+        StressCase { nodes: 3, lease: millis(60), faults: "pause=6,drift=6", ..short_bound.clone() },
+        StressCase { nodes: 3, lease: millis(400), faults: "crash=12,cut=4", ..short_bound.clone() },
+        StressCase { lease: millis(80), faults: "crash=3,pause=3,cut=3,deaf=3,drift=6", ..short_bound },
         defaults,
     ]
 }
@@ -71,7 +72,7 @@ impl StressCase {
         let settings = Settings {
             starters: self.starters,
             lease: Some(Length(self.lease)),
-            drift_ppm: Some(DRIFT),
+            drift_ppm: Some(MAX_DRIFT_PPM),
             ..Settings::default()
         };
         Spec {
@@ -82,7 +83,7 @@ impl StressCase {
             loss: percent(self.loss),
             duplicate: percent(self.duplicate),
             faults,
-            random_faults: FaultMix::known(self.faults),
+            random_faults: FaultMix::from_constant(self.faults),
             settings,
             ..Spec::new(entry)
         }

@@ -108,8 +108,8 @@ const ROUNDS: u64 = 40;
 /// never end.
 const SETTLE: u64 = 20;
 
-/// Additional time of this kind, in heartbeats, to detect wrong suspicions.
-const BEATS: u64 = 5;
+/// Time added to `SETTLE`, in heartbeats, to detect wrong suspicions.
+const SETTLE_HEARTBEATS: u64 = 5;
 
 impl RunFamily for Election {
     type Clients = Campaigns;
@@ -133,25 +133,25 @@ impl RunFamily for Election {
 
     fn needs_crash_notices(spec: &Spec<Self>) -> bool {
         let Settings { repair, detector, .. } = &spec.settings;
-        let listens = |entry: &ElectionEntry| match entry.facts.shape {
+        let uses_crash_reports = |entry: &ElectionEntry| match entry.facts.shape {
             Shape::Ring => *repair == Repair::Detector,
             Shape::Bully | Shape::Groups | Shape::Regions => true,
             Shape::Votes => false,
         };
-        *detector == Detector::Oracle && listens(&spec.algorithm)
+        *detector == Detector::Oracle && uses_crash_reports(&spec.algorithm)
     }
 
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         reject_foreign_options(&spec.settings, spec.algorithm.entry())?;
         let crashes = spec.settings.crashes;
         if crashes > MAX_CRASHES {
-            return Err(ElectionError::TooManyCrashes { crashes, most: MAX_CRASHES }.into());
+            return Err(ElectionError::TooManyCrashes { crashes, maximum: MAX_CRASHES }.into());
         }
-        let Plan { lease: tenure, bounds, .. } = plan(spec);
-        if spec.algorithm.facts.leases && tenure.trusted() <= bounds.round_trip() {
+        let Plan { lease: lease_terms, bounds, .. } = plan(spec);
+        if spec.algorithm.facts.leases && lease_terms.trusted() <= bounds.round_trip() {
             return Err(ElectionError::LeaseTooShort {
-                trusted: Length(tenure.trusted()),
-                answer: Length(bounds.round_trip()),
+                trusted: Length(lease_terms.trusted()),
+                round_trip: Length(bounds.round_trip()),
             }
             .into());
         }
@@ -166,7 +166,7 @@ impl RunFamily for Election {
         if order.ring(spec.nodes, spec.seed).is_none() {
             return Err(ElectionError::InvalidOrder { order: order.to_string(), nodes: spec.nodes }.into());
         }
-        regions::check(spec)?;
+        regions::validate(spec)?;
         if let Attribute::Given(given) = attribute
             && given.len() != spec.nodes
         {
@@ -196,13 +196,13 @@ impl RunFamily for Election {
             Some(script) if !script.commands.is_empty() => Campaigns::scripted(spec.nodes, script.commands.clone()),
             Some(_) | None => {
                 let Plan { ring, ranking, .. } = plan(spec);
-                Campaigns::new(spec.settings.starters.clone(), ring, ranking, notice(spec))
+                Campaigns::new(spec.settings.starters.clone(), ring, ranking, notice_delay(spec))
             }
         };
         let clients = if spec.settings.detector == Detector::Oracle { clients } else { clients.without_notices() };
         // The notice of the last fault is still in flight when the fault ends.
-        let late = if Self::needs_crash_notices(spec) { notice(spec) } else { Duration::ZERO };
-        clients.not_before(spec.faults_end().map(|end| end + late)).expecting(expected_of(&spec.algorithm))
+        let last_notice = if Self::needs_crash_notices(spec) { notice_delay(spec) } else { Duration::ZERO };
+        clients.not_before(spec.faults_end().map(|end| end + last_notice)).expecting(expected_of(&spec.algorithm))
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
@@ -224,9 +224,13 @@ impl RunFamily for Election {
         let until = defaults.until.or(Some(faults_end + spec.typical().times(PATIENCE.max(ROUNDS * nodes))));
         let facts = spec.algorithm.facts;
         let has_checks = facts.shape == Shape::Groups && spec.is_fault_free();
-        let is_restless = facts.leases || has_checks || spec.settings.detector.sends_heartbeats();
-        let settle = if is_restless { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
-        Limits { until, settle: spec.typical().times(settle) + detector::period(spec).times(BEATS), ..defaults }
+        let never_quiescent = facts.leases || has_checks || spec.settings.detector.sends_heartbeats();
+        let settle = if never_quiescent { SETTLE } else { SETTLE.max(ROUNDS * nodes) };
+        Limits {
+            until,
+            settle: spec.typical().times(settle) + detector::period(spec).times(SETTLE_HEARTBEATS),
+            ..defaults
+        }
     }
 
     fn as_checked<T: CheckTask>(task: T) -> Option<T::Output> {
@@ -239,8 +243,8 @@ impl ScriptFamily for Election {
     const CANDIDACY_COMMAND: Option<&'static str> = Some(Command::Campaign.name());
 
     fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
-        let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
-        let command = if let [word] = words { known(word) } else { None };
+        let find_command = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
+        let command = if let [word] = words { find_command(word) } else { None };
         command.ok_or_else(|| unknown_command(words, Self::COMMANDS, "campaign or resign"))
     }
 
@@ -252,35 +256,45 @@ impl ScriptFamily for Election {
         Settings { starters: Starters::default(), ..settings.clone() }
     }
 
-    fn smaller(own: &Settings) -> Vec<Settings> {
-        let one_starter = Settings { starters: Starters::Lowest, ..own.clone() };
-        let by_number = Settings { order: RingOrder::Numbers, attribute: Attribute::Id, ..own.clone() };
-        let fewer_crashes = Settings { crashes: own.crashes.saturating_sub(1), ..own.clone() };
+    fn smaller(settings: &Settings) -> Vec<Settings> {
+        let one_starter = Settings { starters: Starters::Lowest, ..settings.clone() };
+        let by_number = Settings { order: RingOrder::Numbers, attribute: Attribute::Id, ..settings.clone() };
+        let fewer_crashes = Settings { crashes: settings.crashes.saturating_sub(1), ..settings.clone() };
         vec![one_starter, by_number, fewer_crashes]
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
-        let own = &spec.settings;
+        let settings = &spec.settings;
         let defaults = Settings::default();
         let mut flags = Flags::default();
-        flags.unless(spec.is_scripted(), FlagPosition::Front, "starters", &own.starters);
-        flags.unless(own.order == defaults.order, FlagPosition::Front, "order", &own.order);
-        flags.unless(own.attribute == defaults.attribute, FlagPosition::Front, "attribute", &own.attribute);
-        flags.unless(own.prefer == defaults.prefer, FlagPosition::Front, "prefer", option_value(&own.prefer));
-        flags.unless(own.announce == defaults.announce, FlagPosition::Front, "announce", option_value(&own.announce));
-        flags.unless(own.repair == defaults.repair, FlagPosition::Front, "repair", option_value(&own.repair));
-        flags.switch(own.tell_lower, FlagPosition::Front, "tell-lower");
-        flags.switch(own.broadcast, FlagPosition::Front, "broadcast");
-        flags.unless(own.detector == defaults.detector, FlagPosition::Front, "detector", option_value(&own.detector));
-        flags.given(FlagPosition::Times, "heartbeat", own.heartbeat);
-        flags.given(FlagPosition::Times, "silence", own.silence);
-        flags.given(FlagPosition::Times, "threshold", own.threshold);
-        flags.given(FlagPosition::Times, "master-lease", own.lease);
-        flags.given(FlagPosition::Front, "id-bits", own.id_bits);
-        flags.given(FlagPosition::Front, "reserved-bits", own.reserved_bits);
-        flags.given(FlagPosition::Front, "load-bound", own.load_bound);
-        flags.given(FlagPosition::Times, "master-drift-bound", own.drift_ppm.map(|parts| format!("{parts}ppm")));
-        flags.unless(own.crashes == 0, FlagPosition::Links, "upheaval", own.crashes);
+        flags.unless(spec.is_scripted(), FlagPosition::Front, "starters", &settings.starters);
+        flags.unless(settings.order == defaults.order, FlagPosition::Front, "order", &settings.order);
+        flags.unless(settings.attribute == defaults.attribute, FlagPosition::Front, "attribute", &settings.attribute);
+        flags.unless(settings.prefer == defaults.prefer, FlagPosition::Front, "prefer", option_value(&settings.prefer));
+        flags.unless(
+            settings.announce == defaults.announce,
+            FlagPosition::Front,
+            "announce",
+            option_value(&settings.announce),
+        );
+        flags.unless(settings.repair == defaults.repair, FlagPosition::Front, "repair", option_value(&settings.repair));
+        flags.switch(settings.tell_lower, FlagPosition::Front, "tell-lower");
+        flags.switch(settings.broadcast, FlagPosition::Front, "broadcast");
+        flags.unless(
+            settings.detector == defaults.detector,
+            FlagPosition::Front,
+            "detector",
+            option_value(&settings.detector),
+        );
+        flags.given(FlagPosition::Times, "heartbeat", settings.heartbeat);
+        flags.given(FlagPosition::Times, "silence", settings.silence);
+        flags.given(FlagPosition::Times, "threshold", settings.threshold);
+        flags.given(FlagPosition::Times, "master-lease", settings.lease);
+        flags.given(FlagPosition::Front, "id-bits", settings.id_bits);
+        flags.given(FlagPosition::Front, "reserved-bits", settings.reserved_bits);
+        flags.given(FlagPosition::Front, "load-bound", settings.load_bound);
+        flags.given(FlagPosition::Times, "master-drift-bound", settings.drift_ppm.map(|parts| format!("{parts}ppm")));
+        flags.unless(settings.crashes == 0, FlagPosition::Links, "upheaval", settings.crashes);
         flags
     }
 }
@@ -291,7 +305,7 @@ impl JudgeFamily for Election {
     type Summary = ElectionSummary;
 
     fn broken_assumptions(spec: &Spec<Self>) -> Vec<&'static str> {
-        assumptions::broken(spec, spec.algorithm.entry())
+        assumptions::broken_assumptions(spec, spec.algorithm.entry())
     }
 
     fn measures(spec: &Spec<Self>) -> Measures {
@@ -327,7 +341,7 @@ impl Judge<Command, Event> for Properties {
 }
 
 /// The delay until clients notice a crashed leader: two requests and their missing answers.
-fn notice(spec: &Spec<Election>) -> Duration {
+fn notice_delay(spec: &Spec<Election>) -> Duration {
     let Bounds { message, processing } = spec.environment().bounds;
     (message + processing).times(4)
 }
@@ -336,27 +350,29 @@ fn notice(spec: &Spec<Election>) -> Duration {
 fn reject_foreign_options(settings: &Settings, entry: &ElectionEntry) -> Result<(), LabError> {
     let defaults = Settings::default();
     let facts = entry.facts;
-    let (on_ring, bullies) = (facts.shape == Shape::Ring, facts.shape == Shape::Bully);
+    let (is_ring, is_bully) = (facts.shape == Shape::Ring, facts.shape == Shape::Bully);
     let (has_regions, super_peers) = (facts.shape == Shape::Regions, "of super-peers");
     let (ring, bully, lease, rank) = ("on a ring", "like bully", "by leases", "that compare ranks");
-    let ranks = facts.shape != Shape::Votes || facts.leases;
+    let compares_ranks = facts.shape != Shape::Votes || facts.leases;
+    // Each option, whether the algorithm has it, whether it has its default value, and which
+    // elections have it.
     let options = [
-        ("order", on_ring, settings.order == defaults.order, ring),
-        ("attribute", ranks, settings.attribute == defaults.attribute, rank),
-        ("prefer", ranks, settings.prefer == defaults.prefer, rank),
-        ("announce", on_ring, settings.announce == defaults.announce, ring),
-        ("repair", on_ring, settings.repair == defaults.repair, ring),
-        ("tell-lower", bullies, settings.tell_lower == defaults.tell_lower, bully),
-        ("broadcast", bullies, settings.broadcast == defaults.broadcast, bully),
+        ("order", is_ring, settings.order == defaults.order, ring),
+        ("attribute", compares_ranks, settings.attribute == defaults.attribute, rank),
+        ("prefer", compares_ranks, settings.prefer == defaults.prefer, rank),
+        ("announce", is_ring, settings.announce == defaults.announce, ring),
+        ("repair", is_ring, settings.repair == defaults.repair, ring),
+        ("tell-lower", is_bully, settings.tell_lower == defaults.tell_lower, bully),
+        ("broadcast", is_bully, settings.broadcast == defaults.broadcast, bully),
         ("id-bits", has_regions, settings.id_bits == defaults.id_bits, super_peers),
         ("reserved-bits", has_regions, settings.reserved_bits == defaults.reserved_bits, super_peers),
         ("load-bound", has_regions, settings.load_bound == defaults.load_bound, super_peers),
         ("master-lease", facts.leases, settings.lease == defaults.lease, lease),
         ("master-drift-bound", facts.leases, settings.drift_ppm == defaults.drift_ppm, lease),
     ];
-    let foreign = options.into_iter().find(|(_, is_own, is_default, _)| !is_own && !is_default);
-    foreign.map_or(Ok(()), |(option, _, _, of)| {
-        Err(ElectionError::ForeignOption { option, name: facts.profile.name, of }.into())
+    let unsupported = options.into_iter().find(|(_, is_supported, is_default, _)| !is_supported && !is_default);
+    unsupported.map_or(Ok(()), |(option, _, _, elections)| {
+        Err(ElectionError::ForeignOption { option, name: facts.profile.name, elections }.into())
     })
 }
 
@@ -393,8 +409,8 @@ pub(crate) fn expected_of(entry: &ElectionEntry) -> Expectation {
 
 /// Returns the nodes that are down at the start.
 pub fn absent(spec: &Spec<Election>) -> Group {
-    let at_once = spec.explicit_faults().filter(|timed| timed.at == Duration::ZERO);
-    let crashes = at_once.filter_map(|timed| match timed.fault {
+    let at_start = spec.explicit_faults().filter(|timed| timed.at == Duration::ZERO);
+    let crashes = at_start.filter_map(|timed| match timed.fault {
         Fault::Crash { node, .. } => Some(node),
         _ => None,
     });

@@ -104,7 +104,8 @@ impl Options for ElectionArgs {
 }
 
 impl ElectionArgs {
-    pub(crate) fn changed(&self, defaults: Settings) -> Result<Settings, LabError> {
+    /// Returns `defaults` with the changes that these options request.
+    pub(crate) fn applied_to(&self, defaults: Settings) -> Result<Settings, LabError> {
         let detector = self.detector.unwrap_or(defaults.detector);
         self.check_detector(detector)?;
         Ok(Settings {
@@ -142,7 +143,7 @@ impl OptionsFamily for Election {
     type Args = ElectionArgs;
 
     fn with_options(defaults: Settings, args: &FamilyArgs, _basics: Basics) -> Result<Settings, LabError> {
-        args.election.changed(defaults)
+        args.election.applied_to(defaults)
     }
 
     /// Sets timeouts for real processes. Networks have no delay bound; this one is long enough for

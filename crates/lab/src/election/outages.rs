@@ -13,8 +13,8 @@ use quorate_core::{Bounds, Duration, NodeId};
 use quorate_journal::rng::{SeededRng, Stream};
 use quorate_journal::settings::{Fault, TimedFault, Unsynced};
 
-/// Separates these draws from those of other seed-chosen faults.
-const SALT: u64 = 0x000E_1EC7_104E;
+/// Makes these draws differ from those of other seed-chosen faults. Any constant would do.
+const SEED_SALT: u64 = 0x000E_1EC7_104E;
 
 /// Time before and after an outage in which no majority may depend on the node, in round trips.
 const MARGIN: u64 = 3;
@@ -42,9 +42,9 @@ impl Outage {
 /// no more fit.
 pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
     let margin = round_trip(spec).times(if counts_members(spec) { 0 } else { MARGIN });
-    let mut rng = SeededRng::new(spec.seed ^ SALT, Stream::Faults);
-    // Some seeds spread the outages, others put them close together, so that one begins during the
-    // recovery from another.
+    let mut rng = SeededRng::new(spec.seed ^ SEED_SALT, Stream::Faults);
+    // The window, a quarter or a sixteenth of it: some seeds spread the outages, others put them
+    // close together, so that one begins during the recovery from another.
     let window = Election::fault_window(spec).nanos() >> (2 * rng.below(3));
     let window = Duration::from_nanos(window).max(round_trip(spec).times(MARGIN));
     let mut outages: Vec<Outage> = Vec::new();
@@ -57,8 +57,8 @@ pub(super) fn draw(spec: &Spec<Election>) -> Vec<TimedFault> {
     outages.into_iter().map(fault).collect()
 }
 
-/// Whether every elected leader needs a majority in its run. Then a majority at every instant is
-/// enough.
+/// Whether the algorithm itself ensures that a majority takes part, as those on a ring do. Then a
+/// majority at every instant is enough.
 fn counts_members(spec: &Spec<Election>) -> bool {
     spec.algorithm.facts.shape == Shape::Ring
 }
@@ -67,14 +67,14 @@ fn counts_members(spec: &Spec<Election>) -> bool {
 /// has adapted.
 fn draw_outage(spec: &Spec<Election>, window: Duration, rng: &mut SeededRng) -> Outage {
     let node = NodeId::from_index(rng.below(spec.nodes as u64) as usize);
-    let least = Duration::from_nanos(1);
-    let at = rng.between(least, window);
-    let most = match rng.below(3) {
+    let minimum = Duration::from_nanos(1);
+    let at = rng.between(minimum, window);
+    let maximum = match rng.below(3) {
         0 => round_trip(spec),
         1 => round_trip(spec).times(6),
         _ => window,
     };
-    Outage { node, at, lasts: rng.between(least, most) }
+    Outage { node, at, lasts: rng.between(minimum, maximum) }
 }
 
 /// Whether the node is up long enough between this outage and its others, and a majority is always
@@ -83,9 +83,9 @@ fn draw_outage(spec: &Spec<Election>, window: Duration, rng: &mut SeededRng) -> 
 fn fits(spec: &Spec<Election>, outage: &Outage, others: &[Outage], margin: Duration) -> bool {
     let mut overlapping = others.iter().filter(|other| outage.overlaps(other, margin));
     let down_from_the_start = super::absent(spec).len();
-    let room = spec.nodes.saturating_sub(1) / 2;
+    let max_down = spec.nodes.saturating_sub(1) / 2;
     let others: Vec<_> = overlapping.by_ref().map(|other| other.node).collect();
-    !others.contains(&outage.node) && down_from_the_start + others.len() < room
+    !others.contains(&outage.node) && down_from_the_start + others.len() < max_down
 }
 
 /// The longest duration of a request and its reply, at a node with requests from all others.
@@ -111,13 +111,13 @@ mod tests {
         Spec { nodes, seed, settings: Settings { crashes, ..Settings::default() }, ..Spec::named("raft").unwrap() }
     }
 
-    fn is_out(outage: &TimedFault, instant: Duration) -> bool {
+    fn is_down_at(outage: &TimedFault, instant: Duration) -> bool {
         let end = outage.lasts.map(|lasts| outage.at + lasts);
         outage.at <= instant && end.is_some_and(|end| instant <= end)
     }
 
-    /// Checks every begin of an outage, when most nodes are down, and three message times from
-    /// there.
+    /// Checks the begin of every outage, when most nodes are down, and the two round trips after
+    /// it.
     #[test]
     fn a_majority_stays_up_throughout() {
         let mut drawn = 0;
@@ -127,11 +127,12 @@ mod tests {
             drawn += outages.len();
             for outage in &outages {
                 let later = outage.at + round_trip(&spec).times(2);
-                let ever = |other: &&TimedFault| {
-                    is_out(other, outage.at) || is_out(other, later) || (outage.at..later).contains(&other.at)
+                let is_down_meanwhile = |other: &&TimedFault| {
+                    is_down_at(other, outage.at) || is_down_at(other, later) || (outage.at..later).contains(&other.at)
                 };
-                let out: Vec<_> = outages.iter().filter(ever).filter_map(|other| other.fault.node()).collect();
-                assert!(2 * out.len() < nodes, "{nodes} nodes, seed {seed}: {out:?} are down");
+                let down: Vec<_> =
+                    outages.iter().filter(is_down_meanwhile).filter_map(|other| other.fault.node()).collect();
+                assert!(2 * down.len() < nodes, "{nodes} nodes, seed {seed}: {down:?} are down");
                 outage.validate(nodes).unwrap();
             }
         }

@@ -73,21 +73,21 @@ impl PresentFamily for Election {
             spec.settings.announce == Announce::Ring || expected_cost.counts == Counts::Election
         };
         let expected_cost = expected_cost.filter(applies);
-        let (alone, together) = match &expected_cost {
+        let (without_announcement, with_announcement) = match &expected_cost {
             Some(expected_cost @ ExpectedMessages { counts: Counts::Election, .. }) => {
-                (expected(expected_cost), String::new())
+                (expected_text(expected_cost), String::new())
             }
             Some(expected_cost @ ExpectedMessages { counts: Counts::WithAnnouncement, .. }) => {
-                (String::new(), expected(expected_cost))
+                (String::new(), expected_text(expected_cost))
             }
             None => (String::new(), String::new()),
         };
         let all = summary.election_messages + summary.announcement_messages;
         let time = in_unit(summary.time, summary.time_unit);
         rows.extend([
-            Row::new("election messages", summary.election_messages, alone),
+            Row::new("election messages", summary.election_messages, without_announcement),
             Row::measured("announcement messages", summary.announcement_messages),
-            Row::new("total messages", all, together),
+            Row::new("total messages", all, with_announcement),
             Row::measured("rounds", summary.rounds),
             Row::measured("time until all nodes know", time),
         ]);
@@ -145,7 +145,7 @@ fn case(spec: &Spec<Election>) -> Option<Case> {
     (is_fault_free && live > 1 && !spec.is_scripted()).then_some(Case { live, dead, starting })
 }
 
-fn expected(expected_cost: &ExpectedMessages) -> String {
+fn expected_text(expected_cost: &ExpectedMessages) -> String {
     match *expected_cost {
         ExpectedMessages { least, most, .. } if least == most => number(most),
         ExpectedMessages { least: Some(least), mean, most, .. } => {

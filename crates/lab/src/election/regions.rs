@@ -18,13 +18,15 @@ pub fn overlay(spec: &Spec<Election>) -> Overlay {
     }
 }
 
+/// The overlay in which as few bits as possible identify a region, so that no super-peer serves
+/// more than `load` nodes; `None` if there is none.
 fn bounded(spec: &Spec<Election>, overlay: &Overlay, load: usize) -> Option<Overlay> {
     let absent = super::absent(spec);
     overlay.bounded(load, |node| absent.contains(node))
 }
 
 /// Validates the options of overlays.
-pub(super) fn check(spec: &Spec<Election>) -> Result<(), LabError> {
+pub(super) fn validate(spec: &Spec<Election>) -> Result<(), LabError> {
     let Settings { id_bits, reserved_bits, load_bound, .. } = &spec.settings;
     let bits = id_bits.unwrap_or(DEFAULT_ID_BITS.0);
     if !(1..=MAX_ID_BITS).contains(&bits) {

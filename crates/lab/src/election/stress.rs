@@ -16,9 +16,9 @@ struct StressCase {
     starters: Starters,
     prefer: Prefer,
     /// Whether ring order and attributes are random.
-    is_mixed: bool,
+    has_random_ranks_and_order: bool,
     /// Maximum processing time of an input.
-    busy: Duration,
+    max_processing: Duration,
     crashes: u64,
 }
 
@@ -27,8 +27,8 @@ pub(super) fn stress_specs(entry: &'static ElectionEntry) -> Vec<Spec<Election>>
         Shape::Ring => &[Repair::Detector, Repair::Timeout],
         Shape::Bully | Shape::Groups | Shape::Votes | Shape::Regions => &[Repair::Detector],
     };
-    let each = |repair: &Repair| cases().map(|case| case.spec_for(entry, *repair));
-    let mut specs: Vec<_> = repairs.iter().flat_map(each).collect();
+    let specs_for = |repair: &Repair| cases().map(|case| case.spec_for(entry, *repair));
+    let mut specs: Vec<_> = repairs.iter().flat_map(specs_for).collect();
     if entry.facts.shape == Shape::Ring {
         specs.extend([Detector::Heartbeat, Detector::Accrual].map(|detector| with_heartbeats(entry, detector)));
     }
@@ -49,39 +49,51 @@ fn cases() -> [StressCase; 6] {
         latency: Latency::LongTail { median: millis(2) },
         starters: Starters::All,
         prefer: Prefer::Highest,
-        is_mixed: false,
-        busy: Duration::ZERO,
+        has_random_ranks_and_order: false,
+        max_processing: Duration::ZERO,
         crashes: 0,
     };
-    let wide = Latency::Uniform { min: Duration::from_micros(100), max: millis(50) };
+    let wide_range = Latency::Uniform { min: Duration::from_micros(100), max: millis(50) };
     [
-        StressCase { nodes: 8, is_mixed: true, ..defaults.clone() },
+        StressCase { nodes: 8, has_random_ranks_and_order: true, ..defaults.clone() },
         StressCase { nodes: 3, crashes: 3, ..defaults.clone() },
-        StressCase { crashes: 4, latency: wide, is_mixed: true, ..defaults.clone() },
+        StressCase { crashes: 4, latency: wide_range, has_random_ranks_and_order: true, ..defaults.clone() },
         StressCase { nodes: 4, crashes: 2, starters: Starters::Lowest, prefer: Prefer::Lowest, ..defaults.clone() },
-        StressCase { nodes: 7, crashes: 6, busy: millis(1), is_mixed: true, ..defaults.clone() },
+        StressCase {
+            nodes: 7,
+            crashes: 6,
+            max_processing: millis(1),
+            has_random_ranks_and_order: true,
+            ..defaults.clone()
+        },
         StressCase { nodes: 9, crashes: 8, starters: Starters::Highest, ..defaults },
     ]
 }
 
 impl StressCase {
     fn spec_for(self, entry: &'static ElectionEntry, repair: Repair) -> Spec<Election> {
-        let Self { nodes, latency, starters, prefer, is_mixed, busy, crashes } = self;
+        let Self { nodes, latency, starters, prefer, has_random_ranks_and_order, max_processing, crashes } = self;
         let crashes = if entry.facts.survives { crashes } else { 0 };
-        let is_timed = entry.facts.model == Model::Synchronous || repair == Repair::Timeout;
+        let relies_on_bounds = entry.facts.model == Model::Synchronous || repair == Repair::Timeout;
         let latency = match latency {
             // An algorithm that relies on a bound gets a latency with a bound.
-            Latency::LongTail { median } if is_timed => Latency::Uniform { min: Duration::ZERO, max: median.times(10) },
+            Latency::LongTail { median } if relies_on_bounds => {
+                Latency::Uniform { min: Duration::ZERO, max: median.times(10) }
+            }
             latency => latency,
         };
-        let ranks = entry.facts.shape != Shape::Votes || entry.facts.leases;
-        let attribute = if is_mixed && ranks { Attribute::Random } else { Attribute::Id };
-        let prefer = if ranks { prefer } else { Prefer::Highest };
-        let order = if is_mixed && entry.facts.shape == Shape::Ring { RingOrder::Random } else { RingOrder::Numbers };
-        let processing = Latency::Uniform { min: Duration::ZERO, max: busy };
+        let compares_ranks = entry.facts.shape != Shape::Votes || entry.facts.leases;
+        let attribute = if has_random_ranks_and_order && compares_ranks { Attribute::Random } else { Attribute::Id };
+        let prefer = if compares_ranks { prefer } else { Prefer::Highest };
+        let order = if has_random_ranks_and_order && entry.facts.shape == Shape::Ring {
+            RingOrder::Random
+        } else {
+            RingOrder::Numbers
+        };
+        let processing = Latency::Uniform { min: Duration::ZERO, max: max_processing };
         let settings = Settings { starters, prefer, order, attribute, crashes, repair, ..Settings::default() };
         let defaults = Spec::new(entry);
-        let processing = if busy == Duration::ZERO { defaults.processing } else { processing };
+        let processing = if max_processing == Duration::ZERO { defaults.processing } else { processing };
         Spec { nodes, latency, processing, settings, ..defaults }
     }
 }

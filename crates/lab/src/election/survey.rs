@@ -102,7 +102,7 @@ impl Survey {
 
     /// Number of runs of the survey.
     pub fn runs(&self) -> u64 {
-        let orders = if self.is_exhaustive() { (1..self.orders()).product() } else { self.samples };
+        let orders = if self.is_exhaustive() { (1..=self.permuted_nodes()).product() } else { self.samples };
         orders * self.starters().len() as u64
     }
 
@@ -110,10 +110,10 @@ impl Survey {
         self.entry.facts.shape != Shape::Ring || self.nodes <= MAX_EXHAUSTIVE
     }
 
-    /// One more than the number of nodes whose positions can be permuted.
-    fn orders(&self) -> u64 {
-        // A ring can be rotated so that node 1 is first.
-        if self.entry.facts.shape == Shape::Ring { self.nodes as u64 } else { 1 }
+    /// The number of nodes whose positions can be permuted. A ring can be rotated so that node 1 is
+    /// first; without a ring there is only one order.
+    fn permuted_nodes(&self) -> u64 {
+        if self.entry.facts.shape == Shape::Ring { (self.nodes as u64).saturating_sub(1) } else { 0 }
     }
 
     /// The starters of each run. A sampled ring needs only one starter, because the orders are
@@ -124,8 +124,10 @@ impl Survey {
             Start::Lowest => vec![Starters::Lowest],
             Start::Highest => vec![Starters::Highest],
             Start::All => vec![Starters::All],
-            Start::One if self.is_exhaustive() => (0..live).map(|index| named(NodeId::from_index(index))).collect(),
-            Start::One => vec![named(NodeId::from_index(0))],
+            Start::One if self.is_exhaustive() => {
+                (0..live).map(|index| only_starter(NodeId::from_index(index))).collect()
+            }
+            Start::One => vec![only_starter(NodeId::from_index(0))],
         }
     }
 
@@ -133,7 +135,7 @@ impl Survey {
     fn specs(&self) -> impl Iterator<Item = Spec<Election>> + '_ {
         let orders: Box<dyn Iterator<Item = (u64, RingOrder)>> = match (self.entry.facts.shape, self.is_exhaustive()) {
             (Shape::Ring, true) => {
-                Box::new(Rotations::new(self.nodes).map(|order| (self.seed, RingOrder::Given(order))))
+                Box::new(RingOrders::new(self.nodes).map(|order| (self.seed, RingOrder::Given(order))))
             }
             (Shape::Ring, false) => {
                 let mut rng = SeededRng::new(self.seed, Stream::RingOrder);
@@ -150,8 +152,8 @@ impl Survey {
 
     /// Returns one run. Every message takes 1 ms, the unit of the expected figures.
     fn spec(&self, seed: u64, order: RingOrder, starters: Starters) -> Spec<Election> {
-        let last = NodeId::from_index(self.nodes.saturating_sub(1));
-        let crash = Fault::Crash { node: last, unsynced: Unsynced::Lost };
+        let highest = NodeId::from_index(self.nodes.saturating_sub(1));
+        let crash = Fault::Crash { node: highest, unsynced: Unsynced::Lost };
         let dead = (self.dead() > 0).then_some(TimedFault { fault: crash, at: Duration::ZERO, lasts: None });
         Spec {
             nodes: self.nodes,
@@ -196,17 +198,17 @@ impl Survey {
         let holds = properties.verdicts().iter().all(|verdict| verdict.violation.is_none());
         let plan = super::plan(spec);
         let highest = plan.ranking.best(plan.group.iter().filter(|node| !plan.absent.contains(*node)));
-        let is_highest = match self.entry.facts.shape {
+        let is_right_leader = match self.entry.facts.shape {
             Shape::Ring | Shape::Bully => summary.leader == highest,
             Shape::Groups | Shape::Votes => summary.leader.is_some(),
             Shape::Regions => true,
         };
         let tally = Tally { election: summary.election_messages, announcement: summary.announcement_messages };
-        Ok((tally, ending == Ending::Done && holds && is_highest))
+        Ok((tally, ending == Ending::Done && holds && is_right_leader))
     }
 }
 
-fn named(node: NodeId) -> Starters {
+fn only_starter(node: NodeId) -> Starters {
     Starters::Named(std::iter::once(node).collect())
 }
 
@@ -217,19 +219,21 @@ impl SurveyResult {
         let ExpectedMessages { least, mean, most, tight, .. } = self.expected?;
         let Spread { min, mean: measured, max, margin } = self.counted;
         let (min, max) = (min as f64, max as f64);
-        // Expected figures are rounded to two decimals.
-        let near = |one: f64, other: f64, by: f64| (one - other).abs() <= by + 0.005 + 1e-9 * other.abs();
+        // Expected figures are rounded to two decimals, and sums of floating-point numbers are
+        // inexact.
+        let is_near =
+            |value: f64, expected: f64, margin: f64| (value - expected).abs() <= margin + 0.005 + 1e-9 * expected.abs();
         let fits = match margin {
             None => {
-                least.is_none_or(|least| near(min, least, 0.0))
-                    && mean.is_none_or(|mean| near(measured, mean, 0.0))
-                    && most.is_none_or(|most| if tight { near(max, most, 0.0) } else { max <= most })
+                least.is_none_or(|least| is_near(min, least, 0.0))
+                    && mean.is_none_or(|mean| is_near(measured, mean, 0.0))
+                    && most.is_none_or(|most| if tight { is_near(max, most, 0.0) } else { max <= most })
             }
             // Three times the width of the 95 % interval: a fair sample is outside once in many
             // millions.
             Some(margin) => {
                 least.is_none_or(|least| min >= least)
-                    && mean.is_none_or(|mean| near(measured, mean, 3.0 * margin))
+                    && mean.is_none_or(|mean| is_near(measured, mean, 3.0 * margin))
                     && most.is_none_or(|most| max <= most)
             }
         };
@@ -273,39 +277,40 @@ impl Sum {
         let count = self.count.max(1) as f64;
         let mean = self.total as f64 / count;
         let variance = (self.squares as f64 / count - mean * mean).max(0.0) * count / (count - 1.0).max(1.0);
+        // 1.96 standard errors: the 95 % interval of a normal distribution.
         let margin = (!exhaustive).then(|| 1.96 * (variance / count).sqrt());
         Spread { min: self.min.unwrap_or_default(), mean, max: self.max, margin }
     }
 }
 
-/// Every order of nodes on a ring up to rotation: node 1 is first.
-struct Rotations {
+/// Every order of nodes on a ring, with node 1 first: a rotation would be the same ring.
+struct RingOrders {
     next: Option<Vec<usize>>,
 }
 
-impl Rotations {
+impl RingOrders {
     fn new(nodes: usize) -> Self {
         Self { next: Some((0..nodes).collect()) }
     }
 }
 
-impl Iterator for Rotations {
+impl Iterator for RingOrders {
     type Item = Vec<NodeId>;
 
     fn next(&mut self) -> Option<Vec<NodeId>> {
         let order = self.next.take()?;
         let found = order.iter().map(|index| NodeId::from_index(*index)).collect();
-        self.next = following(order);
+        self.next = next_order(order);
         Some(found)
     }
 }
 
 /// Returns the lexicographically next order that keeps the first position.
-fn following(mut order: Vec<usize>) -> Option<Vec<usize>> {
+fn next_order(mut order: Vec<usize>) -> Option<Vec<usize>> {
     let rest = order.get_mut(1..)?;
-    let position = rest.windows(2).rposition(|pair| matches!(pair, [one, other] if one < other))?;
+    let position = rest.windows(2).rposition(|pair| matches!(pair, [left, right] if left < right))?;
     let pivot = *rest.get(position)?;
-    let larger = rest.iter().rposition(|seat| *seat > pivot)?;
+    let larger = rest.iter().rposition(|index| *index > pivot)?;
     rest.swap(position, larger);
     rest.get_mut(position + 1..)?.reverse();
     Some(order)
@@ -313,13 +318,13 @@ fn following(mut order: Vec<usize>) -> Option<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rotations, Sum};
+    use super::{RingOrders, Sum};
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_rotation_comes_once() {
+    fn every_ring_order_occurs_once() {
         for (nodes, count) in [(1, 1), (2, 1), (3, 2), (4, 6), (6, 120)] {
-            let orders: Vec<_> = Rotations::new(nodes).collect();
+            let orders: Vec<_> = RingOrders::new(nodes).collect();
             assert_eq!(orders.len(), count);
             assert_eq!(orders.iter().collect::<BTreeSet<_>>().len(), count);
         }

@@ -5,7 +5,7 @@ use crate::family::FamilyTypes;
 use crate::registry::{Entry, Family, Maker};
 use quorate_core::NodeId;
 use quorate_core::about::Profile;
-use quorate_core::fixtures::multicast::{self as wrong, BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty};
+use quorate_core::fixtures::multicast::{self as faulty, BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty};
 use quorate_core::multicast::{
     Board, Causal, Command, Event, Facts, Fifo, Isis, MakeOrdering, Member, MultiGroup, Ordering, Plan, Sequencer,
     Unordered, causal, fifo, isis, sequencer, unordered,
@@ -45,13 +45,13 @@ impl FamilyTypes for Multicast {
 
     fn fixtures() -> Vec<MulticastEntry> {
         vec![
-            planned(&wrong::BASIC_DEAF, BasicDeaf::boxed),
-            multicast(&wrong::RELIABLE_UNRELAYED, |me, plan| wrong::unrelayed(me, plan)),
-            planned(&wrong::FIFO_HASTY, FifoHasty::boxed),
-            planned(&wrong::CAUSAL_BLIND, CausalBlind::boxed),
-            planned(&wrong::SEQUENCER_HASTY, SequencerHasty::boxed),
-            planned(&wrong::ISIS_HASTY, IsisHasty::boxed),
-            multicast(&wrong::UNIFORM_HASTY, |me, plan| wrong::hasty_uniform(me, plan)),
+            planned(&faulty::BASIC_DEAF, BasicDeaf::boxed),
+            multicast(&faulty::RELIABLE_UNRELAYED, |me, plan| faulty::unrelayed(me, plan)),
+            planned(&faulty::FIFO_HASTY, FifoHasty::boxed),
+            planned(&faulty::CAUSAL_BLIND, CausalBlind::boxed),
+            planned(&faulty::SEQUENCER_HASTY, SequencerHasty::boxed),
+            planned(&faulty::ISIS_HASTY, IsisHasty::boxed),
+            multicast(&faulty::UNIFORM_HASTY, |me, plan| faulty::hasty_uniform(me, plan)),
         ]
     }
 
@@ -90,8 +90,8 @@ impl MulticastEntry {
     where
         MultiGroup<P>: Erasable<Command = Command, Event = Event, Durable = ()>,
     {
-        let ours = plans.iter().filter(|plan| plan.members.contains(me));
-        Erased::new(MultiGroup::new(ours.map(|plan| (plan.id, plan.members.clone(), wrap((self.make)(me, plan))))))
+        let my_plans = plans.iter().filter(|plan| plan.members.contains(me));
+        Erased::new(MultiGroup::new(my_plans.map(|plan| (plan.id, plan.members.clone(), wrap((self.make)(me, plan))))))
     }
 }
 

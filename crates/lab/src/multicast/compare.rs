@@ -1,7 +1,7 @@
 //! Multicasts side by side: the cost of one multicast without other traffic, beside the expected
 //! cost.
 
-use super::survey::{Found, Measured, Survey};
+use super::survey::{Measured, Survey, SurveyResult};
 use super::{Carrier, MediumArg, Multicast};
 use crate::compare::{
     Across, Axis, BAD, Chart, CompareError, CompareRequest, CompareTask, ComparedFamily, Comparison, Dot,
@@ -78,15 +78,15 @@ struct Multicasts {
 /// The result of one survey.
 struct Row {
     survey: Survey,
-    found: Found,
+    result: SurveyResult,
 }
 
 impl Row {
     fn is_correct(&self) -> bool {
-        self.found.holds() && self.found.is_exact()
+        self.result.holds() && self.result.is_exact()
     }
 
-    /// The algorithm, and how it sequences messages if it has two ways.
+    /// The algorithm, followed by "via" if its messages go through the sequencer.
     fn name(&self) -> String {
         let name = self.survey.entry.facts.profile.name;
         match self.survey.sequencing {
@@ -95,14 +95,15 @@ impl Row {
         }
     }
 
+    /// The cells of the table, with this name of the algorithm.
     fn cells(&self, name: &str) -> Vec<String> {
-        let Found { cost, others, .. } = &self.found;
+        let SurveyResult { cost, others, .. } = &self.result;
         let messages = match cost.expected.messages.to_string() {
-            figure if figure == cost.formula => figure,
-            figure => format!("{figure} = {}", cost.formula),
+            messages if messages == cost.formula => messages,
+            messages => format!("{messages} = {}", cost.formula),
         };
-        let own = SenderFigures::own(&self.found).map_or_else(String::new, |own| {
-            format!("{}, {} T", number(own.messages_per_multicast), number(own.slowest_delivery))
+        let sequencer_cost = SenderFigures::of_sequencer(&self.result).map_or_else(String::new, |sequencer| {
+            format!("{}, {} T", number(sequencer.messages_per_multicast), number(sequencer.slowest_delivery))
         });
         let mark = if self.is_correct() { SAME } else { BAD };
         vec![
@@ -112,13 +113,13 @@ impl Row {
             messages,
             format!("{} T", number(others.slowest)),
             format!("{:<8}{mark}", format!("{} T", cost.expected.slowest)),
-            own,
+            sequencer_cost,
         ]
     }
 
     fn problem(&self) -> Option<String> {
         let commands =
-            || self.found.measured().map(|measured| measured.command.as_str()).collect::<Vec<_>>().join("\n  ");
+            || self.result.measured().map(|measured| measured.command.as_str()).collect::<Vec<_>>().join("\n  ");
         (!self.is_correct()).then(|| {
             let (name, nodes) = (self.name(), self.survey.nodes);
             format!("{name} with {nodes} nodes does not have the expected cost. To see it:\n  {}", commands())
@@ -139,29 +140,30 @@ impl Multicasts {
         format!("no other traffic · {medium}{relay}{uniform} · seed {}", self.seed)
     }
 
-    fn plot(&self, reading: &Reading) -> Plot {
+    fn plot(&self, figure: &PlottedFigure) -> Plot {
         let names = distinct(self.rows.iter().map(Row::name));
         let series = names.into_iter().map(|name| {
-            let own = || self.rows.iter().filter(|row| row.name() == name);
+            let series_rows = || self.rows.iter().filter(|row| row.name() == name);
             let nodes = |row: &Row| row.survey.nodes as f64;
-            let dots = own().filter_map(|row| Some(Dot::new(nodes(row), (reading.measured)(&row.found)?))).collect();
-            let points = own().map(|row| (nodes(row), (reading.expected)(&row.found) as f64)).collect();
-            let text = own().next().map(|row| (reading.text)(&row.found)).unwrap_or_default();
+            let dots =
+                series_rows().filter_map(|row| Some(Dot::new(nodes(row), (figure.measured)(&row.result)?))).collect();
+            let points = series_rows().map(|row| (nodes(row), (figure.expected)(&row.result) as f64)).collect();
+            let text = series_rows().next().map(|row| (figure.text)(&row.result)).unwrap_or_default();
             Series { expected: Some(ExpectedCurve { text, points }), name: name.clone(), dots, is_joined: false }
         });
         let series = series.collect();
         let across = Across::Sizes(self.sizes.clone());
-        Plot { title: reading.title.into(), across, upwards: reading.y.clone(), series }
+        Plot { title: figure.title.into(), across, upwards: figure.y.clone(), series }
     }
 }
 
 /// The figure of a plot.
-struct Reading {
+struct PlottedFigure {
     title: &'static str,
     y: Axis,
-    measured: fn(&Found) -> Option<f64>,
-    expected: fn(&Found) -> u64,
-    text: fn(&Found) -> String,
+    measured: fn(&SurveyResult) -> Option<f64>,
+    expected: fn(&SurveyResult) -> u64,
+    text: fn(&SurveyResult) -> String,
 }
 
 impl Comparison for Multicasts {
@@ -178,7 +180,7 @@ impl Comparison for Multicasts {
                 break;
             }
             host.begin_measurement(survey.entry.facts.profile.name, survey.nodes);
-            rows.push(Row { survey, found: survey.run()? });
+            rows.push(Row { survey, result: survey.run()? });
             host.advance();
         }
         self.rows = rows;
@@ -203,11 +205,11 @@ impl Comparison for Multicasts {
             Heading::words(2, 10, "expected"),
             Heading::words(0, 16, "sequencer's own"),
         ];
-        let mut last = String::new();
+        let mut last_name = String::new();
         let rows = self.rows.iter().map(|row| {
             let name = row.name();
-            let cells = row.cells(if name == last { "" } else { &name });
-            last = name;
+            let cells = row.cells(if name == last_name { "" } else { &name });
+            last_name = name;
             cells
         });
         let legend =
@@ -222,19 +224,19 @@ impl Comparison for Multicasts {
 
     /// Messages and slowest deliveries over the group's size.
     fn chart(&self) -> Option<Chart> {
-        let messages = Reading {
+        let messages = PlottedFigure {
             title: "Messages",
             y: Axis::log("messages per multicast"),
-            measured: |found| found.others.messages,
-            expected: |found| found.cost.expected.messages,
-            text: |found| found.cost.formula.to_owned(),
+            measured: |result| result.others.messages,
+            expected: |result| result.cost.expected.messages,
+            text: |result| result.cost.formula.to_owned(),
         };
-        let slowest = Reading {
+        let slowest = PlottedFigure {
             title: "Slowest delivery",
             y: Axis { unit: "T", shown: vec![0.0], ..Axis::linear("until the last member has delivered") },
-            measured: |found| found.others.slowest,
-            expected: |found| found.cost.expected.slowest,
-            text: |found| format!("{} T", found.cost.expected.slowest),
+            measured: |result| result.others.slowest,
+            expected: |result| result.cost.expected.slowest,
+            text: |result| format!("{} T", result.cost.expected.slowest),
         };
         Some(Chart {
             title: "Multicasts: cost of one",
@@ -250,9 +252,9 @@ impl Comparison for Multicasts {
             seed: self.seed,
             medium: self.medium,
             complete: self.is_complete(),
-            holds: self.rows.iter().all(|row| row.found.holds()),
-            exact: self.rows.iter().all(|row| row.found.is_exact()),
-            rows: self.rows.iter().map(line).collect(),
+            holds: self.rows.iter().all(|row| row.result.holds()),
+            exact: self.rows.iter().all(|row| row.result.is_exact()),
+            rows: self.rows.iter().map(report_row).collect(),
         }
     }
 }
@@ -265,11 +267,11 @@ struct Report {
     complete: bool,
     holds: bool,
     exact: bool,
-    rows: Vec<Line>,
+    rows: Vec<ReportRow>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct ReportRow {
     algorithm: &'static str,
     /// How messages are sequenced, if there are two ways.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -298,14 +300,14 @@ struct SenderFigures {
 }
 
 impl SenderFigures {
-    fn others(found: &Found) -> Self {
-        let ExpectedCost { messages, slowest, .. } = found.cost.expected;
-        Self::new(&found.others, messages, slowest)
+    fn of_others(result: &SurveyResult) -> Self {
+        let ExpectedCost { messages, slowest, .. } = result.cost.expected;
+        Self::new(&result.others, messages, slowest)
     }
 
-    fn own(found: &Found) -> Option<Self> {
-        let ExpectedCost { messages_of_sequencer, slowest_of_sequencer, .. } = found.cost.expected;
-        found.own.as_ref().map(|own| Self::new(own, messages_of_sequencer, slowest_of_sequencer))
+    fn of_sequencer(result: &SurveyResult) -> Option<Self> {
+        let ExpectedCost { messages_of_sequencer, slowest_of_sequencer, .. } = result.cost.expected;
+        result.sequencer.as_ref().map(|sequencer| Self::new(sequencer, messages_of_sequencer, slowest_of_sequencer))
     }
 
     fn new(measured: &Measured, expected_messages: u64, expected_slowest: u64) -> Self {
@@ -318,19 +320,19 @@ impl SenderFigures {
     }
 }
 
-fn line(row: &Row) -> Line {
-    let Row { survey, found } = row;
+fn report_row(row: &Row) -> ReportRow {
+    let Row { survey, result } = row;
     let facts = survey.entry.facts;
-    Line {
+    ReportRow {
         algorithm: facts.profile.name,
         sequencing: facts.sequences.then_some(survey.sequencing),
         relay: survey.relay || facts.relays,
         uniform: survey.delivery == Delivery::Uniform,
         nodes: survey.nodes,
-        formula: found.cost.formula,
-        figures: SenderFigures::others(found),
-        sequencer: SenderFigures::own(found),
-        exact: found.is_exact(),
-        holds: found.holds(),
+        formula: result.cost.formula,
+        figures: SenderFigures::of_others(result),
+        sequencer: SenderFigures::of_sequencer(result),
+        exact: result.is_exact(),
+        holds: result.holds(),
     }
 }

@@ -81,22 +81,24 @@ fn formula(facts: &Facts, plan: &Plan, medium: Carrier) -> (&'static str, Option
     }
 }
 
-/// The number of messages on a broadcast medium: a relay sends one message, and a proposal goes to
-/// the sender only.
+/// The number of messages of a multicast on a broadcast medium, and of one by the sequencer: a
+/// relay sends one message, and a proposal goes to the sender only.
 fn on_broadcast_medium(facts: &Facts, plan: &Plan) -> (u64, u64) {
     let members = plan.members.len() as u64;
     if members < 2 {
         return (0, 0);
     }
-    let spread = if plan.relay { members } else { 1 };
-    let every = |messages| (messages, messages);
+    let dissemination = if plan.relay { members } else { 1 };
+    let for_all_senders = |messages| (messages, messages);
     match ordering_method(facts, plan) {
-        OrderingMethod::Local => every(spread),
-        OrderingMethod::Sequencer(Sequencing::ToAll) => every(spread + 1),
+        OrderingMethod::Local => for_all_senders(dissemination),
+        OrderingMethod::Sequencer(Sequencing::ToAll) => for_all_senders(dissemination + 1),
         // One message to the sequencer and one from it to all. The sender already has its message,
         // and does not relay it.
-        OrderingMethod::Sequencer(Sequencing::ThroughSequencer) => (if plan.relay { members } else { 2 }, spread),
-        OrderingMethod::Agreement => every(spread + members),
+        OrderingMethod::Sequencer(Sequencing::ThroughSequencer) => {
+            (if plan.relay { members } else { 2 }, dissemination)
+        }
+        OrderingMethod::Agreement => for_all_senders(dissemination + members),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::error::{LabError, first_error};
 use crate::family::{Judge, JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
 use crate::multicast::run::{Demand, Measures, MulticastSummary, Pattern, Properties, Property, PropertySet, Senders};
-use crate::shrink::fewer;
+use crate::shrink::smaller_counts;
 use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
 use quorate_core::membership::LeaseTerms;
@@ -107,12 +107,12 @@ impl RunFamily for Multicast {
 
     fn codec(spec: &Spec<Self>) -> AnyCodec {
         let codec = spec.algorithm.codec.clone();
-        match form(spec) {
-            Form::Fixed => codec,
-            Form::Viewed => codec.viewed(),
-            Form::Several => codec.several(),
-            Form::SeveralViewed => codec.several_viewed(),
-            Form::Member(_) => codec.member(),
+        match wrapping(spec) {
+            NodeWrapping::Fixed => codec,
+            NodeWrapping::Viewed => codec.viewed(),
+            NodeWrapping::Several => codec.several(),
+            NodeWrapping::SeveralViewed => codec.several_viewed(),
+            NodeWrapping::Member(_) => codec.member(),
         }
     }
 
@@ -164,15 +164,15 @@ impl RunFamily for Multicast {
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static + use<> {
         let entry = spec.algorithm.entry();
         let plans = plans(spec, entry);
-        let (form, seed) = (form(spec), spec.seed);
+        let (wrapping, seed) = (wrapping(spec), spec.seed);
         // There is always at least one group.
-        let first = plans.first().map_or_else(|| Arc::new(Plan::new(Group::empty())), Arc::clone);
-        spec.with_links(move |me| match form {
-            Form::Fixed => (entry.make)(me, &first).bare(),
-            Form::Viewed => (entry.make)(me, &first).viewed(me),
-            Form::Several => entry.several(me, &plans),
-            Form::SeveralViewed => entry.several_viewed(me, &plans),
-            Form::Member(terms) => (entry.make)(me, &first).member(me, &first.members, seed, terms),
+        let first_plan = plans.first().map_or_else(|| Arc::new(Plan::new(Group::empty())), Arc::clone);
+        spec.with_links(move |me| match wrapping {
+            NodeWrapping::Fixed => (entry.make)(me, &first_plan).bare(),
+            NodeWrapping::Viewed => (entry.make)(me, &first_plan).viewed(me),
+            NodeWrapping::Several => entry.several(me, &plans),
+            NodeWrapping::SeveralViewed => entry.several_viewed(me, &plans),
+            NodeWrapping::Member(terms) => (entry.make)(me, &first_plan).member(me, &first_plan.members, seed, terms),
         })
     }
 
@@ -253,7 +253,8 @@ impl ScriptFamily for Multicast {
 
     /// Returns variants with fewer messages, with all nodes as senders, and without leaves.
     fn smaller(settings: &Settings) -> Vec<Settings> {
-        let fewer_messages = fewer(settings.messages).map(|messages| Settings { messages, ..settings.clone() });
+        let fewer_messages =
+            smaller_counts(settings.messages).map(|messages| Settings { messages, ..settings.clone() });
         let all_senders = Settings { senders: Vec::new(), ..settings.clone() };
         let no_leaves = Settings { leaves: 0, ..settings.clone() };
         fewer_messages.chain([all_senders, no_leaves]).collect()
@@ -346,7 +347,7 @@ fn view_settle_time(spec: &Spec<Multicast>) -> Option<Duration> {
 
 /// How nodes run the algorithm.
 #[derive(Clone, Copy)]
-enum Form {
+enum NodeWrapping {
     /// One group that never changes.
     Fixed,
     /// One group with views.
@@ -359,13 +360,13 @@ enum Form {
     Member(LeaseTerms),
 }
 
-fn form(spec: &Spec<Multicast>) -> Form {
+fn wrapping(spec: &Spec<Multicast>) -> NodeWrapping {
     match (spec.settings.views, spec.settings.groups.is_empty()) {
-        (Some(views), _) if views.is_replicated() => Form::Member(views.terms()),
-        (Some(_), true) => Form::Viewed,
-        (Some(_), false) => Form::SeveralViewed,
-        (None, true) => Form::Fixed,
-        (None, false) => Form::Several,
+        (Some(views), _) if views.is_replicated() => NodeWrapping::Member(views.terms()),
+        (Some(_), true) => NodeWrapping::Viewed,
+        (Some(_), false) => NodeWrapping::SeveralViewed,
+        (None, true) => NodeWrapping::Fixed,
+        (None, false) => NodeWrapping::Several,
     }
 }
 
@@ -413,11 +414,11 @@ fn promises(spec: &Spec<Multicast>, entry: &MulticastEntry) -> PropertySet {
 /// view change settles it. Without views, a member that waits for a crashed one waits forever.
 pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_crashes: bool) -> PropertySet {
     let settings = &spec.settings;
-    let views = settings.views.is_some();
-    let agreement = views || settings.relay || entry.facts.relays || no_crashes;
+    let has_views = settings.views.is_some();
+    let agreement = has_views || settings.relay || entry.facts.relays || no_crashes;
     // Whether a delivery may wait for a crashed member other than the sender.
     let waits_for_others = entry.facts.order.total || settings.delivery == Delivery::Uniform;
-    let validity = views || no_crashes || !waits_for_others;
+    let validity = has_views || no_crashes || !waits_for_others;
     let order = entry.facts.order;
     let senders = if settings.senders.is_empty() { spec.nodes } else { settings.senders.len() };
     PropertySet {
@@ -428,7 +429,7 @@ pub(crate) fn promises_with(spec: &Spec<Multicast>, entry: &MulticastEntry, no_c
         validity,
         uniform: settings.delivery == Delivery::Uniform && validity,
         delivered: agreement && validity,
-        views,
+        views: has_views,
         contention: !spec.is_scripted()
             && settings.traffic != Pattern::Single
             && senders > 1

@@ -63,7 +63,7 @@ pub struct MulticastArgs {
     /// Additional properties to judge although the algorithm does not promise them, such as
     /// causal,total: integrity, agreement, validity, fifo, causal, total, uniform, view-synchrony,
     /// delivered.
-    #[arg(long, value_name = "PROPERTIES", value_delimiter = ',', value_parser = known_property)]
+    #[arg(long, value_name = "PROPERTIES", value_delimiter = ',', value_parser = parse_property)]
     judge: Vec<Property>,
 }
 
@@ -97,9 +97,9 @@ impl FromStr for Groups {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let read =
+        let parse_group =
             |words: &str| words.parse().map_err(|error: quorate_journal::settings::SettingError| error.to_string());
-        let groups: Vec<NodeSet> = text.split_whitespace().map(read).collect::<Result<_, _>>()?;
+        let groups: Vec<NodeSet> = text.split_whitespace().map(parse_group).collect::<Result<_, _>>()?;
         if groups.is_empty() {
             return Err("expected groups of nodes; write for example '1-3 2-4'.".to_owned());
         }
@@ -107,12 +107,12 @@ impl FromStr for Groups {
     }
 }
 
-fn known_property(name: &str) -> Result<Property, String> {
+fn parse_property(name: &str) -> Result<Property, String> {
     let names = Property::ALL.map(Property::name);
     let found = Property::ALL.into_iter().find(|property| property.name() == name);
     found.ok_or_else(|| {
-        let close = nearest(name, names);
-        let hint = close.map(|close| format!(" Did you mean '{close}'?")).unwrap_or_default();
+        let nearest_name = nearest(name, names);
+        let hint = nearest_name.map(|nearest_name| format!(" Did you mean '{nearest_name}'?")).unwrap_or_default();
         format!("unknown property '{}'.{hint} The properties are {}.", name.escape_debug(), names.join(", "))
     })
 }
@@ -138,11 +138,12 @@ impl MulticastArgs {
 
     /// Returns these settings with the changes that the options request. The options of views are
     /// separate.
-    pub(crate) fn changed(&self, defaults: Settings, nodes: usize) -> Result<Settings, LabError> {
+    pub(crate) fn applied_to(&self, defaults: Settings, nodes: usize) -> Result<Settings, LabError> {
         let senders = self.senders.as_ref().map(|senders| expanded(senders, nodes)).transpose()?;
-        let members =
+        let expand_group =
             |members: &NodeSet| expanded(members, nodes).map(|members| members.into_iter().collect::<Group>());
-        let groups = self.groups.as_ref().map(|Groups(groups)| groups.iter().map(members).collect::<Result<_, _>>());
+        let groups =
+            self.groups.as_ref().map(|Groups(groups)| groups.iter().map(expand_group).collect::<Result<_, _>>());
         let groups = groups.transpose()?;
         if self.interval.is_some() && self.traffic == Some(Pattern::Flood) {
             return Err(OptionsError::no_effect("interval", "with --traffic flood, which never pauses").into());
@@ -167,7 +168,7 @@ impl MulticastArgs {
     }
 }
 
-/// Rejects a range of nodes beyond the group before expanding it.
+/// Expands ranges of nodes. Fails before that if a range goes beyond the group.
 fn expanded(named: &NodeSet, nodes: usize) -> Result<Vec<NodeId>, LabError> {
     match named.highest() {
         Some(node) if node.index() >= nodes => Err(MulticastError::NoSuchNode { node, nodes }.into()),
@@ -179,8 +180,8 @@ impl OptionsFamily for Multicast {
     type Args = MulticastArgs;
 
     fn with_options(defaults: Settings, args: &FamilyArgs, basics: Basics) -> Result<Settings, LabError> {
-        let views = args.views.changed(defaults.views);
-        Ok(Settings { views, ..args.multicast.changed(defaults, basics.nodes)? })
+        let views = args.views.applied_to(defaults.views);
+        Ok(Settings { views, ..args.multicast.applied_to(defaults, basics.nodes)? })
     }
 
     fn for_manual_use(settings: &mut Settings) {
@@ -189,6 +190,6 @@ impl OptionsFamily for Multicast {
 
     /// Selects the replicated log, because real processes have no oracle.
     fn for_real_processes(settings: &mut Settings) {
-        settings.views.iter_mut().for_each(views::for_real);
+        settings.views.iter_mut().for_each(views::select_replicated_membership);
     }
 }

@@ -73,7 +73,11 @@ impl PresentFamily for Multicast {
             Row::measured("deliveries", summary.delivered),
             Row::new("messages per multicast", number(summary.messages_per_multicast), messages),
             Row::measured("delivery delay", delay(|delay| delay.mean)),
-            Row::new("  slowest", delay(|delay| delay.max), cost.map(|cost| slowest(spec, &cost)).unwrap_or_default()),
+            Row::new(
+                "  slowest",
+                delay(|delay| delay.max),
+                cost.map(|cost| slowest_delivery_text(spec, &cost)).unwrap_or_default(),
+            ),
             Row::measured("most held back", summary.held_back_max),
             Row::measured("retransmitted", summary.retransmitted),
             Row::new("sends made to wait", summary.waits, format!("window {}", spec.settings.window)),
@@ -131,20 +135,20 @@ fn message_formula(cost: &Cost) -> String {
         if messages.to_string() == formula { formula.to_owned() } else { format!("{messages} = {formula}") }
     };
     let of_sequencer = match formula_of_sequencer {
-        Some(own) => format!("; the sequencer's own {}", figure(expected.messages_of_sequencer, own)),
+        Some(formula) => format!("; the sequencer's own {}", figure(expected.messages_of_sequencer, formula)),
         None => String::new(),
     };
     format!("{}{of_sequencer}", figure(expected.messages, formula))
 }
 
 /// The expected message times until the last member delivers, without other traffic.
-fn slowest(spec: &Spec<Multicast>, cost: &Cost) -> String {
+fn slowest_delivery_text(spec: &Spec<Multicast>, cost: &Cost) -> String {
     let expected = cost.expected;
-    let alone = if spec.settings.traffic == Pattern::Single { "" } else { " without other traffic" };
+    let condition = if spec.settings.traffic == Pattern::Single { "" } else { " without other traffic" };
     if expected.slowest == expected.slowest_of_sequencer {
-        format!("{} T{alone}", expected.slowest)
+        format!("{} T{condition}", expected.slowest)
     } else {
-        format!("{} T{alone}; the sequencer's own {} T", expected.slowest, expected.slowest_of_sequencer)
+        format!("{} T{condition}; the sequencer's own {} T", expected.slowest, expected.slowest_of_sequencer)
     }
 }
 
@@ -152,6 +156,6 @@ fn receiver_text(receiver: &Receiver, unit: &str) -> String {
     let delay = format!("{} on average", in_unit(Some(receiver.delay.mean), unit));
     match receiver.waited_for {
         0 => delay,
-        waited => format!("{delay}; senders waited for it {}", count(waited, "time")),
+        times => format!("{delay}; senders waited for it {}", count(times, "time")),
     }
 }

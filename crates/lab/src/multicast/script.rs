@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Script {
     commands: Vec<TimedCommand>,
     /// For each node, the times of requests without an answer so far.
-    open: BTreeMap<NodeId, VecDeque<Time>>,
+    unanswered: BTreeMap<NodeId, VecDeque<Time>>,
     /// For each node, its sent messages that it has not delivered itself.
     in_flight: BTreeMap<NodeId, Vec<MessageId>>,
 }
@@ -18,16 +18,16 @@ pub struct Script {
 impl Script {
     pub(super) fn new(mut commands: Vec<TimedCommand>) -> Self {
         commands.sort_by_key(|command| command.at);
-        let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
+        let mut unanswered: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
         for TimedCommand { at, node, .. } in commands.iter().filter(|command| send_text(command).is_some()) {
-            open.entry(*node).or_default().push_back(Time::ZERO + *at);
+            unanswered.entry(*node).or_default().push_back(Time::ZERO + *at);
         }
-        Self { commands, open, in_flight: BTreeMap::new() }
+        Self { commands, unanswered, in_flight: BTreeMap::new() }
     }
 
-    fn answered(&mut self, node: NodeId) {
-        if let Some(open) = self.open.get_mut(&node) {
-            open.pop_front();
+    fn record_answer(&mut self, node: NodeId) {
+        if let Some(unanswered) = self.unanswered.get_mut(&node) {
+            unanswered.pop_front();
         }
     }
 }
@@ -35,9 +35,9 @@ impl Script {
 impl Workload<Command, Event> for Script {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         let mut numbers: BTreeMap<NodeId, u64> = BTreeMap::new();
-        for asked in &self.commands {
-            let TimedCommand { at, node, .. } = asked;
-            let command = match send_text(asked) {
+        for scripted in &self.commands {
+            let TimedCommand { at, node, .. } = scripted;
+            let command = match send_text(scripted) {
                 Some("") => {
                     let number = numbers.entry(*node).or_insert(0);
                     *number += 1;
@@ -53,13 +53,13 @@ impl Workload<Command, Event> for Script {
     fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         match notification {
             ClientEvent::Emitted(Event::Sent { id }) => {
-                self.answered(node);
+                self.record_answer(node);
                 self.in_flight.entry(node).or_default().push(*id);
             }
             ClientEvent::Emitted(
                 Event::Wait { .. } | Event::Refused(Refusal::TooLong | Refusal::NotAMember | Refusal::NoWayBack),
             ) => {
-                self.answered(node);
+                self.record_answer(node);
             }
             ClientEvent::Emitted(Event::Delivered { id, .. }) if id.sender == node => {
                 if let Some(sent) = self.in_flight.get_mut(&node) {
@@ -79,15 +79,15 @@ impl Workload<Command, Event> for Script {
             | ClientEvent::Alarm => {}
             ClientEvent::Crashed | ClientEvent::Restarted => {
                 self.in_flight.remove(&node);
-                if let Some(open) = self.open.get_mut(&node) {
-                    open.retain(|asks| *asks > now);
+                if let Some(unanswered) = self.unanswered.get_mut(&node) {
+                    unanswered.retain(|requested_at| *requested_at > now);
                 }
             }
         }
     }
 
     fn is_done(&self) -> bool {
-        self.open.values().all(VecDeque::is_empty) && self.in_flight.values().all(Vec::is_empty)
+        self.unanswered.values().all(VecDeque::is_empty) && self.in_flight.values().all(Vec::is_empty)
     }
 }
 

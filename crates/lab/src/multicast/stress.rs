@@ -28,7 +28,7 @@ struct StressCase {
     leaves: usize,
     uniform: bool,
     /// Whether messages go via the sequencer, if there is one.
-    via: bool,
+    via_sequencer: bool,
     relay: bool,
 }
 
@@ -47,41 +47,48 @@ fn base_case() -> StressCase {
         duplicate: 0,
         leaves: 0,
         uniform: false,
-        via: false,
+        via_sequencer: false,
         relay: false,
     }
 }
 
 /// The stress experiments of this algorithm in a fixed group.
 pub(super) fn stress_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multicast>> {
-    let tail = Latency::LongTail { median: MILLIS(2) };
-    let wide = Latency::Uniform { min: Duration::from_micros(100), max: MILLIS(50) };
+    let long_tail = Latency::LongTail { median: MILLIS(2) };
+    let wide_range = Latency::Uniform { min: Duration::from_micros(100), max: MILLIS(50) };
     let defaults = base_case();
-    let all = [
-        StressCase { nodes: 3, latency: tail, ..defaults },
-        StressCase { nodes: 5, latency: wide, loss: 10, duplicate: 5, ..defaults },
-        StressCase { nodes: 4, latency: tail, traffic: Pattern::Flood, window: 3, via: true, ..defaults },
-        StressCase { nodes: 3, latency: wide, traffic: Pattern::Flood, uniform: true, window: 2, ..defaults },
-        StressCase { nodes: 6, latency: wide, relay: true, via: true, loss: 5, ..defaults },
-        StressCase { nodes: 2, latency: tail, uniform: true, relay: true, ..defaults },
+    let cases = [
+        StressCase { nodes: 3, latency: long_tail, ..defaults },
+        StressCase { nodes: 5, latency: wide_range, loss: 10, duplicate: 5, ..defaults },
+        StressCase {
+            nodes: 4,
+            latency: long_tail,
+            traffic: Pattern::Flood,
+            window: 3,
+            via_sequencer: true,
+            ..defaults
+        },
+        StressCase { nodes: 3, latency: wide_range, traffic: Pattern::Flood, uniform: true, window: 2, ..defaults },
+        StressCase { nodes: 6, latency: wide_range, relay: true, via_sequencer: true, loss: 5, ..defaults },
+        StressCase { nodes: 2, latency: long_tail, uniform: true, relay: true, ..defaults },
     ];
-    all.into_iter().map(|case| case.spec_for(entry, None)).collect()
+    cases.into_iter().map(|case| case.spec_for(entry, None)).collect()
 }
 
 /// The stress experiments of this algorithm in views.
 pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multicast>> {
-    let tail = Latency::LongTail { median: MILLIS(2) };
+    let long_tail = Latency::LongTail { median: MILLIS(2) };
     let defaults = StressCase { nodes: 5, messages: 60, ..base_case() };
-    let all = [
+    let cases = [
         StressCase { faults: "crash=3,pause=1,cut=1,drift=2", loss: 5, duplicate: 2, ..defaults },
         // Links without loss: only views repair the effects of a crash.
-        StressCase { nodes: 3, latency: tail, faults: "crash=4", via: true, ..defaults },
+        StressCase { nodes: 3, latency: long_tail, faults: "crash=4", via_sequencer: true, ..defaults },
         // Some members miss messages that others deliver, and then a node crashes.
         StressCase { nodes: 4, faults: "deaf=4,crash=3", ..defaults },
         StressCase { nodes: 4, faults: "deaf=3,crash=2,cut=1", uniform: true, leaves: 1, ..defaults },
         StressCase {
             nodes: 6,
-            latency: tail,
+            latency: long_tail,
             faults: "crash=5,pause=2",
             leaves: 2,
             traffic: Pattern::Flood,
@@ -93,13 +100,13 @@ pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multi
             faults: "crash=3,pause=2,drift=3",
             on_close: OnClose::Lease,
             uniform: true,
-            via: true,
+            via_sequencer: true,
             loss: 3,
             ..defaults
         },
         StressCase {
             nodes: 7,
-            latency: tail,
+            latency: long_tail,
             faults: "crash=4,cut=2,pause=2,deaf=2,drift=4",
             loss: 10,
             leaves: 1,
@@ -107,12 +114,12 @@ pub(super) fn view_fault_specs(entry: &'static MulticastEntry) -> Vec<Spec<Multi
             ..defaults
         },
     ];
-    all.into_iter().map(|case| case.spec_for(entry, Some(case.on_close))).collect()
+    cases.into_iter().map(|case| case.spec_for(entry, Some(case.on_close))).collect()
 }
 
 impl StressCase {
     fn spec_for(self, entry: &'static MulticastEntry, on_close: Option<OnClose>) -> Spec<Multicast> {
-        let views = on_close.map(ViewSettings::short);
+        let views = on_close.map(ViewSettings::with_short_leases);
         let settings = Settings {
             messages: self.messages,
             traffic: self.traffic,
@@ -120,7 +127,7 @@ impl StressCase {
             interval: views.map(|_| Latency::Uniform { min: Duration::ZERO, max: MILLIS(60) }),
             window: self.window,
             delivery: if self.uniform { Delivery::Uniform } else { Delivery::Prompt },
-            sequencing: if self.via && entry.facts.sequences {
+            sequencing: if self.via_sequencer && entry.facts.sequences {
                 Sequencing::ThroughSequencer
             } else {
                 Sequencing::ToAll
@@ -137,7 +144,7 @@ impl StressCase {
             latency: self.latency,
             loss: percent(self.loss),
             duplicate: percent(self.duplicate),
-            random_faults: FaultMix::known(self.faults),
+            random_faults: FaultMix::from_constant(self.faults),
             settings,
             ..Spec::new(entry)
         }

@@ -34,12 +34,12 @@ pub struct Survey {
 
 /// The result of a survey.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SurveyResult {
     pub cost: Cost,
     /// The cost of multicasts of a member that is not the sequencer.
     pub others: Measured,
     /// The cost of the sequencer's own multicasts, if there is a sequencer.
-    pub own: Option<Measured>,
+    pub sequencer: Option<Measured>,
 }
 
 /// The measured cost of one sender's multicasts.
@@ -61,15 +61,15 @@ impl Survey {
         Self { entry, nodes, sequencing, relay, delivery, medium, seed: 1 }
     }
 
-    pub fn run(&self) -> Result<Found, LabError> {
-        let last = NodeId::from_index(self.nodes.saturating_sub(1));
-        let spec = self.spec(last);
+    pub fn run(&self) -> Result<SurveyResult, LabError> {
+        let last_node = NodeId::from_index(self.nodes.saturating_sub(1));
+        let spec = self.spec(last_node);
         spec.validate()?;
         let plan = plan(&spec, self.entry, GroupId::ONLY, spec.group());
         let cost = Cost::in_group(self.entry.facts, &plan, self.medium);
-        let first = sequencer(&spec).filter(|_| self.entry.facts.sequences);
-        let own = first.map(|first| measure(&self.spec(first))).transpose()?;
-        Ok(Found { cost, others: measure(&spec)?, own })
+        let sequencer_node = sequencer(&spec).filter(|_| self.entry.facts.sequences);
+        let sequencer = sequencer_node.map(|node| measure(&self.spec(node))).transpose()?;
+        Ok(SurveyResult { cost, others: measure(&spec)?, sequencer })
     }
 
     /// The run in which this node sends.
@@ -100,17 +100,18 @@ fn measure(spec: &Spec<Multicast>) -> Result<Measured, LabError> {
     })
 }
 
-impl Found {
+impl SurveyResult {
     /// Whether all figures are exactly as expected.
     pub fn is_exact(&self) -> bool {
-        let is = |measured: Option<f64>, expected: u64| measured == Some(expected as f64);
+        let equals = |measured: Option<f64>, expected: u64| measured == Some(expected as f64);
         let expected = self.cost.expected;
-        let own_is = |own: &Measured| {
-            is(own.messages, expected.messages_of_sequencer) && is(own.slowest, expected.slowest_of_sequencer)
+        let is_sequencer_exact = |sequencer: &Measured| {
+            equals(sequencer.messages, expected.messages_of_sequencer)
+                && equals(sequencer.slowest, expected.slowest_of_sequencer)
         };
-        is(self.others.messages, expected.messages)
-            && is(self.others.slowest, expected.slowest)
-            && self.own.as_ref().is_none_or(own_is)
+        equals(self.others.messages, expected.messages)
+            && equals(self.others.slowest, expected.slowest)
+            && self.sequencer.as_ref().is_none_or(is_sequencer_exact)
     }
 
     pub fn holds(&self) -> bool {
@@ -118,13 +119,13 @@ impl Found {
     }
 
     pub fn measured(&self) -> impl Iterator<Item = &Measured> {
-        std::iter::once(&self.others).chain(&self.own)
+        std::iter::once(&self.others).chain(&self.sequencer)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, Survey};
+    use super::{Survey, SurveyResult};
     use crate::FamilyTypes;
     use crate::multicast::{Carrier, Multicast};
     use crate::registry::all;
@@ -150,21 +151,21 @@ mod tests {
         surveys
     }
 
-    fn assert_expected(survey: &Survey) -> Found {
-        let found = survey.run().unwrap();
-        let commands = || found.measured().map(|measured| measured.command.clone()).collect::<Vec<_>>();
-        assert!(found.holds(), "{found:?}: {:?}", commands());
-        assert!(found.is_exact(), "{found:?}: {:?}", commands());
-        found
+    fn assert_expected(survey: &Survey) -> SurveyResult {
+        let result = survey.run().unwrap();
+        let commands = || result.measured().map(|measured| measured.command.clone()).collect::<Vec<_>>();
+        assert!(result.holds(), "{result:?}: {:?}", commands());
+        assert!(result.is_exact(), "{result:?}: {:?}", commands());
+        result
     }
 
     /// The message counts and slowest deliveries of every group of these sizes; relays and uniform
     /// delivery in some of them.
     fn assert_expected_figures(sizes: impl Iterator<Item = usize>) {
         for nodes in sizes {
-            let is_some = nodes <= 9 || nodes % 16 == 0;
+            let tries_all_variants = nodes <= 9 || nodes % 16 == 0;
             let is_plain = |survey: &&Survey| !survey.relay && survey.delivery == Delivery::Prompt;
-            for survey in surveys(nodes).iter().filter(|survey| is_some || is_plain(survey)) {
+            for survey in surveys(nodes).iter().filter(|survey| tries_all_variants || is_plain(survey)) {
                 assert_expected(survey);
             }
         }
@@ -199,8 +200,8 @@ mod tests {
         let cost = |name: &str, sequencing, relay| {
             let entry =
                 all().iter().filter_map(Multicast::entry).find(|entry| entry.facts.profile.name == name).unwrap();
-            let found = assert_expected(&Survey { sequencing, relay, ..Survey::of(entry, 5) });
-            (found.cost.formula, found.cost.expected.messages, found.cost.expected.slowest)
+            let result = assert_expected(&Survey { sequencing, relay, ..Survey::of(entry, 5) });
+            (result.cost.formula, result.cost.expected.messages, result.cost.expected.slowest)
         };
         let (to_all, via) = (Sequencing::ToAll, Sequencing::ThroughSequencer);
         assert_eq!(cost("basic", to_all, false), ("n−1", 4, 1));
@@ -217,11 +218,11 @@ mod tests {
     #[test]
     fn unexpected_figures_are_not_exact() {
         let entry = all().iter().find_map(Multicast::entry).unwrap();
-        let mut found = assert_expected(&Survey::of(entry, 4));
-        found.others.messages = found.others.messages.map(|messages| messages + 0.5);
-        assert!(!found.is_exact());
-        let mut found = assert_expected(&Survey::of(entry, 4));
-        found.others.slowest = None;
-        assert!(!found.is_exact());
+        let mut result = assert_expected(&Survey::of(entry, 4));
+        result.others.messages = result.others.messages.map(|messages| messages + 0.5);
+        assert!(!result.is_exact());
+        let mut result = assert_expected(&Survey::of(entry, 4));
+        result.others.slowest = None;
+        assert!(!result.is_exact());
     }
 }

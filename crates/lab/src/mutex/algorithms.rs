@@ -82,10 +82,10 @@ impl FamilyTypes for Mutex {
     fn fixtures() -> Vec<MutexEntry> {
         vec![
             mutex(&no_lock::FACTS, |_, _, _| NoLock::new()),
-            mutex(const { &Flaw::BareReplies.facts() }, |me, group, _| First::new(me, group, Flaw::BareReplies)),
-            mutex(const { &Flaw::ClockOnly.facts() }, |me, group, _| First::new(me, group, Flaw::ClockOnly)),
-            mutex(const { &Flaw::NodeOnly.facts() }, |me, group, _| First::new(me, group, Flaw::NodeOnly)),
-            mutex(const { &Flaw::FirstOnly.facts() }, |me, group, _| First::new(me, group, Flaw::FirstOnly)),
+            mutex(const { &Flaw::BareReplies.facts() }, |me, group, _| Flawed::new(me, group, Flaw::BareReplies)),
+            mutex(const { &Flaw::ClockOnly.facts() }, |me, group, _| Flawed::new(me, group, Flaw::ClockOnly)),
+            mutex(const { &Flaw::NodeOnly.facts() }, |me, group, _| Flawed::new(me, group, Flaw::NodeOnly)),
+            mutex(const { &Flaw::FirstOnly.facts() }, |me, group, _| Flawed::new(me, group, Flaw::FirstOnly)),
             mutex(const { &AnyReturnEnds::facts() }, |me, group, _| AnyReturnEnds::node(me, group)),
             mutex(const { &DeniesForever::facts() }, |me, group, _| DeniesForever::node(me, group)),
             mutex(const { &any_order_facts() }, |me, group, _| Lamport::new(me, group)),
@@ -158,19 +158,19 @@ pub struct MutexEntry {
 }
 
 impl MutexEntry {
-    pub fn node(&self, me: NodeId, around: &Environment) -> MutexNode {
+    pub fn node(&self, me: NodeId, environment: &Environment) -> MutexNode {
         match &self.make {
-            MutexMaker::Fixed(make) => make(me, around),
-            MutexMaker::InViews(make) => make(me, around).bare(),
+            MutexMaker::Fixed(make) => make(me, environment),
+            MutexMaker::InViews(make) => make(me, environment).bare(),
         }
     }
 
     /// Returns a node that can move from one view to the next; `None` if the algorithm does not
     /// support views.
-    pub fn node_in_views(&self, me: NodeId, around: &Environment) -> Option<MutexInViews> {
+    pub fn node_in_views(&self, me: NodeId, environment: &Environment) -> Option<MutexInViews> {
         match &self.make {
             MutexMaker::Fixed(_) => None,
-            MutexMaker::InViews(make) => Some(make(me, around)),
+            MutexMaker::InViews(make) => Some(make(me, environment)),
         }
     }
 
@@ -191,7 +191,8 @@ where
     P: Erasable<Command = Command, Event = Event, Message: DeserializeOwned>,
     WriteOf<P>: ErasableWrite,
 {
-    let make = move |me, around: &Environment| Erased::new(make(me, around.group.clone(), around.bounds));
+    let make =
+        move |me, environment: &Environment| Erased::new(make(me, environment.group.clone(), environment.bounds));
     let make = MutexMaker::Fixed(Arc::new(make));
     MutexEntry { facts, make, codec: AnyCodec::for_protocol::<P>() }
 }
@@ -200,7 +201,9 @@ fn in_views<P>(facts: &'static Facts, make: impl Fn(NodeId, Group, Bounds) -> P 
 where
     P: ErasableInViews<Command = Command, Event = Event, Message: DeserializeOwned, Report: DeserializeOwned>,
 {
-    let make = move |me, around: &Environment| ErasedInViews::new(make(me, around.group.clone(), around.bounds));
+    let make = move |me, environment: &Environment| {
+        ErasedInViews::new(make(me, environment.group.clone(), environment.bounds))
+    };
     let make = MutexMaker::InViews(Arc::new(make));
     MutexEntry { facts, make, codec: AnyCodec::for_protocol_in_views::<P>() }
 }
@@ -209,5 +212,5 @@ type Modulo = RicartAgrawalaModulo;
 type RequestRing = RicartAgrawalaRing;
 type Implicit = RicartAgrawalaImplicit;
 type Acknowledged = TokenRingAcknowledged;
-type First = RicartAgrawala1981;
+type Flawed = RicartAgrawala1981;
 type ByElection = MutexByElection<ChangRoberts>;

@@ -26,7 +26,7 @@ use crate::mutex::run::{
     CountedFrom, Demand, Expectations, Measures, MutexSummary, OrderCheck, OvertakingBound, Pattern, Properties,
     Requests,
 };
-use crate::shrink::fewer;
+use crate::shrink::smaller_counts;
 use crate::spec::{Spec, option_value};
 use crate::typed::unknown_command;
 use crate::views::ViewError;
@@ -81,7 +81,7 @@ impl Default for Settings {
 
 /// The largest group whose request order is checked. Larger groups need too much memory for vector
 /// clocks.
-const MAX_ORDERED: usize = 256;
+const MAX_ORDER_CHECKED: usize = 256;
 
 impl RunFamily for Mutex {
     type Clients = clients::RunClients<Requests, Script>;
@@ -125,16 +125,16 @@ impl RunFamily for Mutex {
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> MutexNode + Send + Sync + 'static + use<> {
-        let around = spec.environment();
+        let environment = spec.environment();
         let (views, entry) = (spec.settings.views, spec.algorithm.entry());
         spec.with_links(move |me| {
-            let in_views = views.and_then(|views| Some((views, entry.node_in_views(me, &around)?)));
+            let in_views = views.and_then(|views| Some((views, entry.node_in_views(me, &environment)?)));
             match in_views {
                 Some((views @ ViewSettings { membership: MembershipService::Replica, .. }, node)) => {
-                    node.member(me, &around.group, around.seed, views.terms())
+                    node.member(me, &environment.group, environment.seed, views.terms())
                 }
                 Some((_, node)) => node.viewed(me),
-                None => entry.node(me, &around),
+                None => entry.node(me, &environment),
             }
         })
     }
@@ -151,17 +151,17 @@ impl RunFamily for Mutex {
     }
 
     fn fault_window(spec: &Spec<Self>) -> Duration {
-        let busy = spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000));
+        let busy_time = spec.typical().times(4 * spec.settings.entries.clamp(4, 1_000));
         // Some faults must outlast a lease.
-        spec.settings.views.map_or(busy, |views| busy.max(views.terms().lease.times(6)))
+        spec.settings.views.map_or(busy_time, |views| busy_time.max(views.terms().lease.times(6)))
     }
 
     /// A network that never becomes quiet ends with the last request; its idle traffic is not part
     /// of the experiment.
     fn limits(spec: &Spec<Self>) -> Limits {
         let defaults = spec.default_limits();
-        let ends_at_once = spec.algorithm.facts.never_quiescent || spec.settings.views.is_some();
-        Limits { settle: if ends_at_once { Duration::ZERO } else { defaults.settle }, ..defaults }
+        let ends_with_last_request = spec.algorithm.facts.never_quiescent || spec.settings.views.is_some();
+        Limits { settle: if ends_with_last_request { Duration::ZERO } else { defaults.settle }, ..defaults }
     }
 
     fn in_views(settings: &Settings) -> Option<ViewSettings> {
@@ -191,8 +191,8 @@ impl ScriptFamily for Mutex {
     ];
 
     fn parse_words(words: &[&str], _node: NodeId, _number: u64) -> Result<Command, String> {
-        let known = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
-        let command = if let [word] = words { known(word) } else { None };
+        let find_command = |word: &str| COMMANDS.into_iter().find(|command| command.name().eq_ignore_ascii_case(word));
+        let command = if let [word] = words { find_command(word) } else { None };
         command.ok_or_else(|| unknown_command(words, Self::COMMANDS, "acquire, try, share, cancel or release"))
     }
 
@@ -205,10 +205,11 @@ impl ScriptFamily for Mutex {
     }
 
     fn smaller(settings: &Settings) -> Vec<Settings> {
-        let now = || settings.clone();
-        let fewer_entries = fewer(settings.entries).map(|entries| Settings { entries, ..now() });
-        let all_requesters = Settings { requesters: Vec::new(), ..now() };
-        let only_acquire = Settings { tries: Chance::NEVER, cancels: Chance::NEVER, readers: Chance::NEVER, ..now() };
+        let unchanged = || settings.clone();
+        let fewer_entries = smaller_counts(settings.entries).map(|entries| Settings { entries, ..unchanged() });
+        let all_requesters = Settings { requesters: Vec::new(), ..unchanged() };
+        let only_acquire =
+            Settings { tries: Chance::NEVER, cancels: Chance::NEVER, readers: Chance::NEVER, ..unchanged() };
         fewer_entries.chain([all_requesters, only_acquire]).collect()
     }
 
@@ -249,8 +250,8 @@ impl JudgeFamily for Mutex {
         // An uncontended request would be granted within this time, so it has arrived everywhere.
         let case = Case { group: &spec.group(), load: Load::Some };
         let hops = (spec.algorithm.facts.cost.client_delay)(&case).most.unwrap_or(2).max(2);
-        let settled = spec.typical().times(hops) + spec.processing.typical().times(hops);
-        let measures = Measures::new(spec.nodes, coordinator, settled);
+        let settled_after = spec.typical().times(hops) + spec.processing.typical().times(hops);
+        let measures = Measures::new(spec.nodes, coordinator, settled_after);
         if spec.settings.views.is_some() { measures.with_views() } else { measures }
     }
 
@@ -262,11 +263,15 @@ impl JudgeFamily for Mutex {
         let overtaking = match spec.algorithm.facts.fairness {
             _ if can_change_view => None,
             Fairness::None => None,
-            Fairness::FromAsking(most) => Some(OvertakingBound { most: most(spec.nodes), from: CountedFrom::Asking }),
+            Fairness::FromAsking(maximum) => {
+                Some(OvertakingBound { most: maximum(spec.nodes), from: CountedFrom::Asking })
+            }
             // Reliable links hold messages back, so arrival at a node is not arrival at the
             // algorithm.
             Fairness::FromArrival(_) if spec.is_reliable() => None,
-            Fairness::FromArrival(most) => Some(OvertakingBound { most: most(spec.nodes), from: CountedFrom::Arrival }),
+            Fairness::FromArrival(maximum) => {
+                Some(OvertakingBound { most: maximum(spec.nodes), from: CountedFrom::Arrival })
+            }
         };
         let expects = Expectations {
             fences: spec.algorithm.facts.fences,
@@ -274,7 +279,7 @@ impl JudgeFamily for Mutex {
             service: spec.algorithm.facts.service != Service::Doubtful,
             shares: spec.algorithm.facts.shares,
             order: match (spec.algorithm.facts.order, level) {
-                _ if spec.nodes > MAX_ORDERED || can_change_view => OrderCheck::Ignored,
+                _ if spec.nodes > MAX_ORDER_CHECKED || can_change_view => OrderCheck::Ignored,
                 (ServiceOrder::HappenedBefore, _) => OrderCheck::Promised,
                 (ServiceOrder::Arrival | ServiceOrder::None, JudgingLevel::Figures) => OrderCheck::Counted,
                 (ServiceOrder::Arrival | ServiceOrder::None, JudgingLevel::Verdicts) => OrderCheck::Ignored,

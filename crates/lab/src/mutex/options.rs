@@ -82,12 +82,12 @@ impl OptionsFamily for Mutex {
             tries: tries.unwrap_or(defaults.tries),
             cancels: cancels.unwrap_or(defaults.cancels),
             readers: readers.unwrap_or(defaults.readers),
-            views: args.views.changed(defaults.views),
+            views: args.views.applied_to(defaults.views),
         })
     }
 
     /// Selects the replicated log, because real processes have no oracle.
     fn for_real_processes(settings: &mut Settings) {
-        settings.views.iter_mut().for_each(views::for_real);
+        settings.views.iter_mut().for_each(views::select_replicated_membership);
     }
 }

@@ -64,11 +64,11 @@ impl PresentFamily for Mutex {
             rows.push(Row::new("out of order", count, promise));
         }
         if let Some(views) = mutex.views {
-            let used = format!("{} times, rejected {}", views.accepted, count(views.refused, "time"));
+            let resource_use = format!("{} times, rejected {}", views.accepted, count(views.refused, "time"));
             rows.extend([
                 Row::measured("last view", views.epoch),
                 Row::measured("entries lost", views.lost),
-                Row::measured("resource used", used),
+                Row::measured("resource used", resource_use),
             ]);
             let recovery = views.recovery_ns.map(|nanos| Length(Duration::from_nanos(nanos)));
             rows.extend(recovery.map(|recovery| Row::measured("next entry after a crash", recovery)));
@@ -106,15 +106,15 @@ impl PresentFamily for Mutex {
 
 fn costs(spec: &Spec<Mutex>, mutex: &MutexSummary) -> Vec<Row> {
     let (facts, expected_cost) = (spec.algorithm.facts, ExpectedCost::of(spec.algorithm.entry(), spec));
-    let counted = mutex.others.map_or(mutex.entries, |others| others.entries);
-    let expected = match expected_cost.total(counted).exact() {
+    let counted_entries = mutex.others.map_or(mutex.entries, |others| others.entries);
+    let expected = match expected_cost.total(counted_entries).exact() {
         // The formula does not include idle traffic.
         Some(_) if facts.never_quiescent => expected_cost.messages.to_owned(),
         // Without a coordinator, show the number with its formula.
-        Some(total) if counted > 0 && !expected_cost.has_coordinator => {
-            format!("{} = {}", number(Some(total as f64 / counted as f64)), expected_cost.messages)
+        Some(total) if counted_entries > 0 && !expected_cost.has_coordinator => {
+            format!("{} = {}", number(Some(total as f64 / counted_entries as f64)), expected_cost.messages)
         }
-        Some(total) if counted > 0 => number(Some(total as f64 / counted as f64)),
+        Some(total) if counted_entries > 0 => number(Some(total as f64 / counted_entries as f64)),
         Some(_) | None => expected_cost.messages.to_owned(),
     };
     let mut rows = match (&mutex.others, &mutex.own) {

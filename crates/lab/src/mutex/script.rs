@@ -10,18 +10,18 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Script {
     commands: Vec<TimedCommand>,
     /// For each node, the times of requests without an answer so far.
-    open: BTreeMap<NodeId, VecDeque<Time>>,
+    unanswered: BTreeMap<NodeId, VecDeque<Time>>,
 }
 
 impl Script {
     pub(super) fn new(mut commands: Vec<TimedCommand>) -> Self {
         commands.sort_by_key(|command| command.at);
-        let mut open: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
-        let asks = [Command::Acquire, Command::Try, Command::Share].map(Command::name);
-        for TimedCommand { at, node, .. } in commands.iter().filter(|command| asks.contains(&&*command.word)) {
-            open.entry(*node).or_default().push_back(Time::ZERO + *at);
+        let mut unanswered: BTreeMap<NodeId, VecDeque<Time>> = BTreeMap::new();
+        let requests = [Command::Acquire, Command::Try, Command::Share].map(Command::name);
+        for TimedCommand { at, node, .. } in commands.iter().filter(|command| requests.contains(&&*command.word)) {
+            unanswered.entry(*node).or_default().push_back(Time::ZERO + *at);
         }
-        Self { commands, open }
+        Self { commands, unanswered }
     }
 }
 
@@ -35,11 +35,11 @@ impl Workload<Command, Event> for Script {
     }
 
     fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
-        let Some(open) = self.open.get_mut(&node) else { return };
+        let Some(unanswered) = self.unanswered.get_mut(&node) else { return };
         match notification {
             ClientEvent::Emitted(Event::Entered { .. } | Event::Denied | Event::Cancelled)
             | ClientEvent::Emitted(Event::Refused(Refusal::AlreadyWaiting | Refusal::AlreadyInside)) => {
-                open.pop_front();
+                unanswered.pop_front();
             }
             ClientEvent::Emitted(
                 Event::Left
@@ -48,11 +48,11 @@ impl Workload<Command, Event> for Script {
                 | Event::Refused(Refusal::NotInside | Refusal::NotWaiting),
             )
             | ClientEvent::Alarm => {}
-            ClientEvent::Crashed | ClientEvent::Restarted => open.retain(|asks| *asks > now),
+            ClientEvent::Crashed | ClientEvent::Restarted => unanswered.retain(|requested_at| *requested_at > now),
         }
     }
 
     fn is_done(&self) -> bool {
-        self.open.values().all(VecDeque::is_empty)
+        self.unanswered.values().all(VecDeque::is_empty)
     }
 }

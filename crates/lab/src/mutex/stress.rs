@@ -28,12 +28,12 @@ pub(super) fn stress_specs(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
 
 fn cases() -> [StressCase; 6] {
     let millis = Duration::from_millis;
-    let tail = Latency::LongTail { median: millis(2) };
-    let wide = Latency::Uniform { min: Duration::from_micros(100), max: millis(50) };
-    let hasty = Some(Latency::Uniform { min: Duration::ZERO, max: millis(3) });
+    let long_tail = Latency::LongTail { median: millis(2) };
+    let wide_range = Latency::Uniform { min: Duration::from_micros(100), max: millis(50) };
+    let short_think = Some(Latency::Uniform { min: Duration::ZERO, max: millis(3) });
     let base = StressCase {
         nodes: 3,
-        latency: tail,
+        latency: long_tail,
         entries: 12,
         workload: Pattern::Random,
         tries: 0,
@@ -43,10 +43,10 @@ fn cases() -> [StressCase; 6] {
     [
         StressCase { ..base },
         StressCase { nodes: 5, entries: 15, workload: Pattern::All, ..base },
-        StressCase { nodes: 4, latency: wide, entries: 16, tries: 20, cancels: 20, ..base },
+        StressCase { nodes: 4, latency: wide_range, entries: 16, tries: 20, cancels: 20, ..base },
         StressCase { nodes: 2, workload: Pattern::All, tries: 30, cancels: 30, ..base },
-        StressCase { nodes: 7, latency: wide, entries: 21, cancels: 10, think: hasty, ..base },
-        StressCase { nodes: 3, entries: 18, tries: 10, cancels: 30, think: hasty, ..base },
+        StressCase { nodes: 7, latency: wide_range, entries: 21, cancels: 10, think: short_think, ..base },
+        StressCase { nodes: 3, entries: 18, tries: 10, cancels: 30, think: short_think, ..base },
     ]
 }
 
@@ -69,6 +69,7 @@ impl StressCase {
             }
             (Model::Synchronous | Model::Asynchronous, latency) => latency,
         };
+        // The smallest group of at least this size that the algorithm supports.
         let nodes = (self.nodes..=7 * self.nodes).find(fits).unwrap_or(self.nodes);
         Spec { nodes, latency, settings, ..Spec::new(entry) }
     }

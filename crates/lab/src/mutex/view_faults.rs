@@ -27,12 +27,12 @@ struct ViewFaults {
 }
 
 pub(super) fn view_fault_specs(entry: &'static MutexEntry) -> Vec<Spec<Mutex>> {
-    all().into_iter().map(|faults| faults.spec_for(entry)).collect()
+    all_view_faults().into_iter().map(|faults| faults.spec_for(entry)).collect()
 }
 
-fn all() -> [ViewFaults; 6] {
+fn all_view_faults() -> [ViewFaults; 6] {
     let millis = Duration::from_millis;
-    let tail = Latency::LongTail { median: millis(2) };
+    let long_tail = Latency::LongTail { median: millis(2) };
     let defaults = ViewFaults {
         nodes: 5,
         latency: Latency::Uniform { min: millis(1), max: millis(5) },
@@ -48,19 +48,25 @@ fn all() -> [ViewFaults; 6] {
     [
         ViewFaults { ..defaults },
         // Links without loss: only views repair the effects of a crash.
-        ViewFaults { nodes: 3, latency: tail, faults: "crash=4", loss: 0, duplicate: 0, tries: 20, ..defaults },
+        ViewFaults { nodes: 3, latency: long_tail, faults: "crash=4", loss: 0, duplicate: 0, tries: 20, ..defaults },
         ViewFaults { nodes: 4, faults: "cut=4,deaf=3", loss: 0, duplicate: 0, ..defaults },
         // Holders that pause for longer than their leases.
         ViewFaults { hold: millis(80), faults: "pause=6,drift=3", on_close: OnClose::Lease, entries: 25, ..defaults },
         ViewFaults { nodes: 3, faults: "crash=3,pause=2,drift=3", on_close: OnClose::Lease, loss: 0, ..defaults },
-        ViewFaults { nodes: 7, latency: tail, faults: "crash=3,cut=3,pause=2,deaf=2,drift=4", loss: 10, ..defaults },
+        ViewFaults {
+            nodes: 7,
+            latency: long_tail,
+            faults: "crash=3,cut=3,pause=2,deaf=2,drift=4",
+            loss: 10,
+            ..defaults
+        },
     ]
 }
 
 impl ViewFaults {
     fn spec_for(self, entry: &'static MutexEntry) -> Spec<Mutex> {
         let fits = |nodes: &usize| (entry.facts.fits)(*nodes).is_ok();
-        let views = ViewSettings::short(self.on_close);
+        let views = ViewSettings::with_short_leases(self.on_close);
         let settings = Settings {
             entries: self.entries,
             workload: Pattern::Random,
@@ -73,13 +79,14 @@ impl ViewFaults {
             views: Some(views),
             ..Settings::default()
         };
+        // The smallest group of at least this size that the algorithm supports.
         let nodes = (self.nodes..=7 * self.nodes).find(fits).unwrap_or(self.nodes);
         Spec {
             nodes,
             latency: self.latency,
             loss: percent(self.loss),
             duplicate: percent(self.duplicate),
-            random_faults: FaultMix::known(self.faults),
+            random_faults: FaultMix::from_constant(self.faults),
             settings,
             ..Spec::new(entry)
         }

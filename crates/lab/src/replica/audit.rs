@@ -12,15 +12,16 @@ pub(super) struct LogAudit {
     entries: BTreeMap<u64, Entry>,
     /// The acknowledged indexes.
     acknowledged: BTreeMap<u64, Acknowledged>,
-    pace: Pace,
+    pace: ClockPace,
 }
 
 /// A log entry as the first replica reported it.
 #[derive(Clone, Copy)]
 struct Entry {
     reported_by: NodeId,
-    /// Term and fingerprint; `None` if only a state was restored so far.
-    content: Option<(u64, u64)>,
+    /// `None` if only a state was restored so far.
+    term_and_fingerprint: Option<(u64, u64)>,
+    /// Fingerprint of the state machine after the entry.
     state: u64,
     time: LogTime,
 }
@@ -28,38 +29,38 @@ struct Entry {
 /// An acknowledgement of a log entry.
 #[derive(Clone, Copy)]
 struct Acknowledged {
-    by: NodeId,
+    acknowledged_by: NodeId,
     term: u64,
 }
 
 /// A difference between two reports about the log.
 pub(super) enum Contradiction {
     /// An acknowledged or applied entry was replaced.
-    Kept(String),
+    ReplacedEntry(String),
     /// Two replicas have different states at the same index.
-    Equal(String),
+    DifferentStates(String),
     /// Log time decreased, or ran ahead of real time.
     LogTime(String),
 }
 
 /// The pace of the fastest clock so far.
 #[derive(Default)]
-struct Pace {
+struct ClockPace {
     /// When the first replica started. In a run of real processes this may be long after zero, or
     /// before it.
-    begin: Option<Time>,
-    /// In millionths, relative to true time.
-    fastest: u32,
-    /// How much clock jumps can have added.
+    first_start: Option<Time>,
+    /// How much faster than true time a clock went at most.
+    max_drift_ppm: u32,
+    /// How much clock jumps can have added to log time.
     jumps: Duration,
-    /// The most that a leader adds at once.
-    most: Duration,
+    /// The most that a leader adds to log time at once.
+    max_step: Duration,
 }
 
 impl LogAudit {
     /// An empty audit. A leader adds at most two ticks to log time at once.
     pub(super) fn new(tick: Duration) -> Self {
-        Self { pace: Pace { most: tick.times(2), ..Pace::default() }, ..Self::default() }
+        Self { pace: ClockPace { max_step: tick.times(2), ..ClockPace::default() }, ..Self::default() }
     }
 
     /// The highest index that any replica has reached.
@@ -67,7 +68,7 @@ impl LogAudit {
         self.entries.last_key_value().map_or(0, |(index, _)| *index)
     }
 
-    /// The log time at that index.
+    /// The log time at the highest index.
     pub(super) fn time(&self) -> LogTime {
         self.entries.last_key_value().map_or(LogTime::ZERO, |(_, entry)| entry.time)
     }
@@ -78,38 +79,38 @@ impl LogAudit {
 
     /// Records that a replica starts. Log time passes from the first start on.
     pub(super) fn record_start(&mut self, now: Time) {
-        self.pace.begin.get_or_insert(now);
+        self.pace.first_start.get_or_insert(now);
     }
 
     /// Records a fault that changes a clock.
     pub(super) fn record_clock_change(&mut self, text: &str) {
         match text.parse::<Fault>() {
             Ok(Fault::Drift { by, .. }) => {
-                self.pace.fastest = self.pace.fastest.max(u32::try_from(by.parts()).unwrap_or(0));
+                self.pace.max_drift_ppm = self.pace.max_drift_ppm.max(u32::try_from(by.parts()).unwrap_or(0));
             }
-            Ok(Fault::Skew { .. }) => self.pace.jumps = self.pace.jumps + self.pace.most,
+            Ok(Fault::Skew { .. }) => self.pace.jumps = self.pace.jumps + self.pace.max_step,
             Ok(_) | Err(_) => {}
         }
     }
 
     pub(super) fn record_acknowledgement(&mut self, node: NodeId, term: u64, index: u64) -> Option<Contradiction> {
-        self.acknowledged.entry(index).or_insert(Acknowledged { by: node, term });
-        let (was, _) = self.entries.get(&index)?.content?;
-        (was != term).then(|| differs(index, was, Acknowledged { by: node, term }))
+        self.acknowledged.entry(index).or_insert(Acknowledged { acknowledged_by: node, term });
+        let (known_term, _) = self.entries.get(&index)?.term_and_fingerprint?;
+        (known_term != term).then(|| replaced_entry(index, known_term, Acknowledged { acknowledged_by: node, term }))
     }
 
     pub(super) fn record_applied(&mut self, now: Time, node: NodeId, audit: &Audit) -> Vec<Contradiction> {
-        let content = Some((audit.term, audit.entry));
-        let entry = Entry { reported_by: node, content, state: audit.state, time: audit.time };
+        let term_and_fingerprint = Some((audit.term, audit.entry));
+        let entry = Entry { reported_by: node, term_and_fingerprint, state: audit.state, time: audit.time };
         let mut found = self.record_entry(now, audit.index, entry);
         if let Some(acknowledged) = self.acknowledged.get(&audit.index).filter(|known| known.term != audit.term) {
-            found.push(differs(audit.index, audit.term, *acknowledged));
+            found.push(replaced_entry(audit.index, audit.term, *acknowledged));
         }
         found
     }
 
     pub(super) fn record_restored(&mut self, now: Time, node: NodeId, restored: &Restoration) -> Vec<Contradiction> {
-        let entry = Entry { reported_by: node, content: None, state: restored.state, time: restored.time };
+        let entry = Entry { reported_by: node, term_and_fingerprint: None, state: restored.state, time: restored.time };
         self.record_entry(now, restored.index, entry)
     }
 
@@ -119,32 +120,36 @@ impl LogAudit {
             self.entries.insert(index, report);
             return self.check_time(now, index, report).into_iter().collect();
         };
-        let (one, other) = (report.reported_by, known.reported_by);
+        let (node, other_node) = (report.reported_by, known.reported_by);
         let mut found = Vec::new();
-        if let (Some((term, entry)), Some((known_term, known_entry))) = (report.content, known.content)
+        if let (Some((term, entry)), Some((known_term, known_entry))) =
+            (report.term_and_fingerprint, known.term_and_fingerprint)
             && (term, entry) != (known_term, known_entry)
         {
-            let than = if one == other { "in its earlier incarnation".into() } else { format!("node {other} did") };
+            let reference =
+                if node == other_node { "in its earlier incarnation".into() } else { format!("node {other_node} did") };
             let text = format!(
-                "node {one} applied another entry at index {index} (term {term}) than {than} (term {known_term})"
+                "node {node} applied another entry at index {index} (term {term}) than {reference} (term {known_term})"
             );
-            found.push(Contradiction::Kept(text));
+            found.push(Contradiction::ReplacedEntry(text));
         }
-        known.content = known.content.or(report.content);
+        known.term_and_fingerprint = known.term_and_fingerprint.or(report.term_and_fingerprint);
         if report.state != known.state {
-            let text = if one == other {
-                format!("node {one} has another state at index {index} than before")
+            let text = if node == other_node {
+                format!("node {node} has another state at index {index} than before")
             } else {
-                format!("node {one} and node {other} have different states at index {index}")
+                format!("node {node} and node {other_node} have different states at index {index}")
             };
-            found.push(Contradiction::Equal(text));
+            found.push(Contradiction::DifferentStates(text));
         }
         if report.time != known.time {
             let [now, before] = [report.time, known.time];
-            let text = if one == other {
-                format!("at index {index} the log time of node {one} is {now}, but it was {before} before")
+            let text = if node == other_node {
+                format!("at index {index} the log time of node {node} is {now}, but it was {before} before")
             } else {
-                format!("at index {index} the log time of node {one} is {now}, but that of node {other} is {before}")
+                format!(
+                    "at index {index} the log time of node {node} is {now}, but that of node {other_node} is {before}"
+                )
             };
             found.push(Contradiction::LogTime(text));
         }
@@ -166,29 +171,31 @@ impl LogAudit {
             found =
                 Some(format!("the log time is {} at index {index}, but {} at index {later}", report.time, entry.time));
         }
-        let most = self.pace.most_at(now);
-        if report.time > most {
+        let maximum = self.pace.max_log_time(now);
+        if report.time > maximum {
             let node = report.reported_by;
-            found =
-                Some(format!("node {node} applied index {index} at log time {}; expected at most {most}", report.time));
+            found = Some(format!(
+                "node {node} applied index {index} at log time {}; expected at most {maximum}",
+                report.time
+            ));
         }
         found.map(Contradiction::LogTime)
     }
 }
 
-impl Pace {
+impl ClockPace {
     /// The maximum log time at this instant.
-    fn most_at(&self, now: Time) -> LogTime {
-        let elapsed = u128::from(now.since(self.begin.unwrap_or(Time::ZERO)).nanos());
-        let nanos = elapsed * (1_000_000 + u128::from(self.fastest)) / 1_000_000;
+    fn max_log_time(&self, now: Time) -> LogTime {
+        let elapsed = u128::from(now.since(self.first_start.unwrap_or(Time::ZERO)).nanos());
+        let nanos = elapsed * (1_000_000 + u128::from(self.max_drift_ppm)) / 1_000_000;
         LogTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).after(self.jumps)
     }
 }
 
-fn differs(index: u64, term: u64, acknowledged: Acknowledged) -> Contradiction {
-    let Acknowledged { by, term: promised } = acknowledged;
-    Contradiction::Kept(format!(
-        "node {by} acknowledged index {index} in term {promised}, but the entry there is of term {term}"
+fn replaced_entry(index: u64, term: u64, acknowledged: Acknowledged) -> Contradiction {
+    let Acknowledged { acknowledged_by, term: acknowledged_term } = acknowledged;
+    Contradiction::ReplacedEntry(format!(
+        "node {acknowledged_by} acknowledged index {index} in term {acknowledged_term}, but the entry there is of term {term}"
     ))
 }
 
@@ -200,6 +207,7 @@ mod tests {
 
     const TICK: Duration = Duration::from_millis(10);
 
+    /// `entry` and `state` are fingerprints.
     fn audit(index: u64, term: u64, millis: u64, entry: u64, state: u64) -> Audit {
         Audit { index, term, time: LogTime::from_nanos(millis * 1_000_000), entry, state }
     }
@@ -210,8 +218,8 @@ mod tests {
 
     fn names(found: &[Contradiction]) -> Vec<&'static str> {
         let name = |contradiction: &Contradiction| match contradiction {
-            Contradiction::Kept(_) => "kept",
-            Contradiction::Equal(_) => "equal",
+            Contradiction::ReplacedEntry(_) => "kept",
+            Contradiction::DifferentStates(_) => "equal",
             Contradiction::LogTime(_) => "log-time",
         };
         found.iter().map(name).collect()
@@ -247,19 +255,19 @@ mod tests {
         let [one, two] = [0, 1].map(NodeId::from_index);
         assert!(audit_log.record_acknowledgement(one, 1, 4).is_none());
         assert_eq!(names(&audit_log.record_applied(at(9), two, &audit(4, 2, 5, 7, 8))), ["kept"]);
-        assert!(matches!(audit_log.record_acknowledgement(one, 1, 4), Some(Contradiction::Kept(_))));
+        assert!(matches!(audit_log.record_acknowledgement(one, 1, 4), Some(Contradiction::ReplacedEntry(_))));
     }
 
     /// Real processes start at any clock time; time before the start does not count.
     #[test]
     fn log_time_begins_with_the_first_replica() {
         let one = NodeId::from_index(0);
-        for begin in [-100, 5_000] {
+        for start in [-100, 5_000] {
             let mut audit_log = LogAudit::new(TICK);
-            audit_log.record_start(at(begin));
-            audit_log.record_start(at(begin + 50));
-            assert!(audit_log.record_applied(at(begin + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
-            assert_eq!(names(&audit_log.record_applied(at(begin + 200), one, &audit(3, 1, 201, 7, 8))), ["log-time"]);
+            audit_log.record_start(at(start));
+            audit_log.record_start(at(start + 50));
+            assert!(audit_log.record_applied(at(start + 150), one, &audit(2, 1, 150, 7, 8)).is_empty());
+            assert_eq!(names(&audit_log.record_applied(at(start + 200), one, &audit(3, 1, 201, 7, 8))), ["log-time"]);
         }
     }
 

@@ -16,14 +16,15 @@ pub(super) struct ChaosLimits {
     pub(super) founders: usize,
     pub(super) window: Duration,
     pub(super) tick: Duration,
-    /// Maximum clock drift, in millionths.
-    pub(super) drift: u32,
+    /// Maximum clock drift.
+    pub(super) drift_ppm: u32,
 }
 
-const SALT: u64 = 0x05EE_D0FC_4A05;
+/// Makes these draws differ from those of other seed-chosen faults. Any constant would do.
+const SEED_SALT: u64 = 0x05EE_D0FC_4A05;
 
 pub(super) fn draw(seed: u64, limits: ChaosLimits) -> Vec<TimedFault> {
-    let mut chaos = Chaos { limits, rng: SeededRng::new(seed ^ SALT, Stream::Faults), faults: Vec::new() };
+    let mut chaos = Chaos { limits, rng: SeededRng::new(seed ^ SEED_SALT, Stream::Faults), faults: Vec::new() };
     chaos.draw_drift();
     chaos.draw_links();
     if chaos.rng.below(4) == 0 {
@@ -45,41 +46,41 @@ struct Chaos {
 }
 
 impl Chaos {
-    fn node(&mut self) -> NodeId {
+    fn any_node(&mut self) -> NodeId {
         NodeId::from_index(self.rng.below(self.limits.nodes as u64) as usize)
     }
 
-    fn at(&mut self) -> Duration {
+    fn any_time(&mut self) -> Duration {
         self.rng.between(Duration::from_nanos(1), self.limits.window)
     }
 
     /// Some faults end before other nodes notice, some last about as long as an election, some
     /// longer than several.
-    fn length(&mut self) -> Duration {
-        let most = match self.rng.below(3) {
+    fn any_duration(&mut self) -> Duration {
+        let maximum = match self.rng.below(3) {
             0 => self.limits.tick.times(3),
             1 => self.limits.tick.times(30),
             _ => Duration::from_nanos(self.limits.window.nanos() / 4).max(self.limits.tick.times(40)),
         };
-        self.rng.between(Duration::from_nanos(1), most)
+        self.rng.between(Duration::from_nanos(1), maximum)
     }
 
-    fn put(&mut self, at: Duration, fault: Fault, lasts: Duration) {
+    fn push(&mut self, at: Duration, fault: Fault, lasts: Duration) {
         let lasts = fault.kind().can_last().then_some(lasts);
         self.faults.push(TimedFault { at, fault, lasts });
     }
 
     /// In half of all seeds each clock has its own rate from the start, and changes it once.
     fn draw_drift(&mut self) {
-        if self.limits.drift == 0 || self.rng.below(2) == 0 {
+        if self.limits.drift_ppm == 0 || self.rng.below(2) == 0 {
             return;
         }
-        let bound = self.limits.drift;
+        let bound = self.limits.drift_ppm;
         for index in 0..self.limits.nodes {
-            for at in [Duration::ZERO, self.at()] {
+            for at in [Duration::ZERO, self.any_time()] {
                 let parts = i64::try_from(self.rng.below(2 * u64::from(bound) + 1)).unwrap_or(0) - i64::from(bound);
                 if let Some(by) = i32::try_from(parts).ok().and_then(Ppm::new) {
-                    self.put(at, Fault::Drift { node: NodeId::from_index(index), by }, Duration::ZERO);
+                    self.push(at, Fault::Drift { node: NodeId::from_index(index), by }, Duration::ZERO);
                 }
             }
         }
@@ -95,7 +96,7 @@ impl Chaos {
         let window = self.limits.window;
         let all_nodes = || Side::Nodes((0..self.limits.nodes).map(NodeId::from_index).collect());
         let links = Links::new(all_nodes(), all_nodes());
-        self.put_links(links.ok(), change, Duration::ZERO, window);
+        self.push_links(links.ok(), change, Duration::ZERO, window);
     }
 
     fn link_change(&mut self) -> LinkChange {
@@ -107,32 +108,32 @@ impl Chaos {
         }
     }
 
-    fn put_links(&mut self, links: Option<Links>, change: LinkChange, at: Duration, lasts: Duration) {
+    fn push_links(&mut self, links: Option<Links>, change: LinkChange, at: Duration, lasts: Duration) {
         if let Some(links) = links {
-            self.put(at, Fault::Link { links, change }, lasts);
+            self.push(at, Fault::Link { links, change }, lasts);
         }
     }
 
     fn draw_one(&mut self) {
-        let (at, lasts) = (self.at(), self.length());
-        let node = self.node();
+        let (at, lasts) = (self.any_time(), self.any_duration());
+        let node = self.any_node();
         match self.rng.below(13) {
-            0 => self.put(at, Fault::Crash { node, unsynced: Unsynced::Lost }, lasts),
-            1 | 2 => self.put(at, Fault::Crash { node, unsynced: Unsynced::Torn }, lasts),
-            3 => self.put(at, Fault::Disk { node, trouble: DiskTrouble::Full }, lasts),
-            4 => self.put(at, Fault::Disk { node, trouble: DiskTrouble::Fails }, lasts),
-            5 | 6 => self.put(at, Fault::Pause { node }, lasts),
+            0 => self.push(at, Fault::Crash { node, unsynced: Unsynced::Lost }, lasts),
+            1 | 2 => self.push(at, Fault::Crash { node, unsynced: Unsynced::Torn }, lasts),
+            3 => self.push(at, Fault::Disk { node, trouble: DiskTrouble::Full }, lasts),
+            4 => self.push(at, Fault::Disk { node, trouble: DiskTrouble::Fails }, lasts),
+            5 | 6 => self.push(at, Fault::Pause { node }, lasts),
             7 => self.draw_outage(at),
             8 => self.draw_restarts(at),
             9 if self.limits.nodes > 1 => {
                 let change = self.link_change();
-                let alone = Side::Nodes([node].into_iter().collect());
-                let [from, to] = if self.rng.below(2) == 0 { [alone, Side::Rest] } else { [Side::Rest, alone] };
-                self.put_links(Links::new(from, to).ok(), change, at, lasts);
+                let only_node = Side::Nodes([node].into_iter().collect());
+                let [from, to] = if self.rng.below(2) == 0 { [only_node, Side::Rest] } else { [Side::Rest, only_node] };
+                self.push_links(Links::new(from, to).ok(), change, at, lasts);
             }
             _ => {
                 if let Some(cut) = self.cut(node) {
-                    self.put(at, Fault::Cut(cut), lasts);
+                    self.push(at, Fault::Cut(cut), lasts);
                 }
             }
         }
@@ -141,15 +142,15 @@ impl Chaos {
     /// All nodes are down at once, or nearly so, and restart one by one, or all together with more
     /// restarts.
     fn draw_outage(&mut self, at: Duration) {
-        let together = (self.rng.below(2) == 0).then(|| self.length());
-        if let Some(lasts) = together {
+        let common_duration = (self.rng.below(2) == 0).then(|| self.any_duration());
+        if let Some(lasts) = common_duration {
             self.draw_restarts(at + lasts);
         }
         for index in 0..self.limits.nodes {
             let unsynced = if self.rng.below(2) == 0 { Unsynced::Lost } else { Unsynced::Torn };
             let delay = self.rng.between(Duration::ZERO, self.limits.tick);
-            let lasts = together.unwrap_or_else(|| self.length());
-            self.put(at + delay, Fault::Crash { node: NodeId::from_index(index), unsynced }, lasts);
+            let lasts = common_duration.unwrap_or_else(|| self.any_duration());
+            self.push(at + delay, Fault::Crash { node: NodeId::from_index(index), unsynced }, lasts);
         }
     }
 
@@ -158,8 +159,8 @@ impl Chaos {
         for _ in 0..5 + self.rng.below(15) {
             let at = at + self.rng.between(Duration::ZERO, self.limits.tick.times(40));
             let lasts = self.rng.between(Duration::from_nanos(1), self.limits.tick);
-            let node = self.node();
-            self.put(at, Fault::Crash { node, unsynced: Unsynced::Torn }, lasts);
+            let node = self.any_node();
+            self.push(at, Fault::Crash { node, unsynced: Unsynced::Torn }, lasts);
         }
     }
 
@@ -172,31 +173,33 @@ impl Chaos {
         }
         let side = |nodes: &[NodeId]| Side::Nodes(nodes.iter().copied().collect::<NodeSet>());
         let other = NodeId::from_index((node.index() + 1 + self.rng.below(nodes as u64 - 1) as usize) % nodes);
-        let alone = side(&[node]);
+        let only_node = side(&[node]);
         match self.rng.below(6) {
             0 => {
-                let some: Vec<_> = (0..nodes).map(NodeId::from_index).filter(|_| self.rng.below(2) == 0).collect();
-                let some = if some.is_empty() || some.len() == nodes { vec![node] } else { some };
-                Cut::between(vec![side(&some), Side::Rest]).ok()
+                let some_nodes: Vec<_> =
+                    (0..nodes).map(NodeId::from_index).filter(|_| self.rng.below(2) == 0).collect();
+                let some_nodes =
+                    if some_nodes.is_empty() || some_nodes.len() == nodes { vec![node] } else { some_nodes };
+                Cut::between(vec![side(&some_nodes), Side::Rest]).ok()
             }
-            1 => Cut::between(vec![alone, Side::Rest]).ok(),
-            2 => Cut::one_way(alone, Side::Rest).ok(),
-            3 => Cut::one_way(Side::Rest, alone).ok(),
-            4 => Cut::one_way(alone, side(&[other])).ok(),
-            _ => Cut::between(vec![alone, side(&[other])]).ok(),
+            1 => Cut::between(vec![only_node, Side::Rest]).ok(),
+            2 => Cut::one_way(only_node, Side::Rest).ok(),
+            3 => Cut::one_way(Side::Rest, only_node).ok(),
+            4 => Cut::one_way(only_node, side(&[other])).ok(),
+            _ => Cut::between(vec![only_node, side(&[other])]).ok(),
         }
     }
 
     /// Some nodes lose their disks, at most a minority of the founders in total.
     fn draw_wipes(&mut self) {
-        let most = (self.limits.founders.saturating_sub(1) / 2) as u64;
-        let mut left: Vec<_> = (0..self.limits.nodes).map(NodeId::from_index).collect();
-        for _ in 0..self.rng.below(most + 1) {
-            let node = left.swap_remove(self.rng.below(left.len() as u64) as usize);
-            let (at, down) = (self.at(), self.length());
+        let maximum = (self.limits.founders.saturating_sub(1) / 2) as u64;
+        let mut candidates: Vec<_> = (0..self.limits.nodes).map(NodeId::from_index).collect();
+        for _ in 0..self.rng.below(maximum + 1) {
+            let node = candidates.swap_remove(self.rng.below(candidates.len() as u64) as usize);
+            let (at, downtime) = (self.any_time(), self.any_duration());
             self.faults.push(TimedFault { at, fault: Fault::Crash { node, unsynced: Unsynced::Lost }, lasts: None });
             self.faults.push(TimedFault {
-                at: at + down,
+                at: at + downtime,
                 fault: Fault::Restart { node, disk: Disk::Blank },
                 lasts: None,
             });
@@ -213,13 +216,13 @@ mod tests {
 
     fn limits(nodes: usize, founders: usize) -> ChaosLimits {
         let tick = Duration::from_millis(10);
-        ChaosLimits { nodes, founders, window: tick.times(200), tick, drift: 500 }
+        ChaosLimits { nodes, founders, window: tick.times(200), tick, drift_ppm: 500 }
     }
 
     /// No fault is permanent, and no more disks are lost than the group tolerates.
     #[test]
     fn every_fault_ends_and_a_majority_keeps_its_disks() {
-        for (nodes, founders, most) in [(1, 1, 0), (3, 3, 1), (5, 3, 1), (5, 5, 2), (7, 5, 2)] {
+        for (nodes, founders, maximum) in [(1, 1, 0), (3, 3, 1), (5, 3, 1), (5, 5, 2), (7, 5, 2)] {
             for seed in 0..300 {
                 let faults = draw(seed, limits(nodes, founders));
                 let restarts = |node| {
@@ -239,7 +242,7 @@ mod tests {
                         _ => assert!(timed.lasts.is_some(), "{timed}"),
                     }
                 }
-                assert!(wiped.len() <= most, "seed {seed} of {nodes}: {wiped:?}");
+                assert!(wiped.len() <= maximum, "seed {seed} of {nodes}: {wiped:?}");
             }
         }
     }
@@ -247,13 +250,13 @@ mod tests {
     #[test]
     fn every_kind_of_fault_is_drawn_by_some_seed() {
         let drawn = (0..300).flat_map(|seed| draw(seed, limits(3, 3)));
-        let words: BTreeSet<String> = drawn.map(|timed| timed.fault.to_string()).collect();
+        let texts: BTreeSet<String> = drawn.map(|timed| timed.fault.to_string()).collect();
         let kinds =
             ["crash 1", "crash 1 torn", "restart 2 blank", "disk 3 full", "disk 3 fails", "pause 2", "drift 1 by"];
         let cuts = ["cut 1 | rest", "cut 1 > rest", "cut rest > 1", "cut 1 > 2", "cut 1 | 2", "link 1-3 > 1-3 loss"];
         let links = ["link 1-3 > 1-3 duplicate", "link 1-3 > 1-3 latency", "link 2 > rest", "link rest > 2"];
         for kind in kinds.into_iter().chain(cuts).chain(links) {
-            assert!(words.iter().any(|word| word.starts_with(kind)), "no {kind} in 300 seeds");
+            assert!(texts.iter().any(|word| word.starts_with(kind)), "no {kind} in 300 seeds");
         }
     }
 }

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 pub(super) struct Client {
     /// The number of the pending operation, or of the last one.
     number: u64,
-    open: Option<PendingOperation>,
+    pending: Option<PendingOperation>,
     /// The last known value of each register.
-    seen: BTreeMap<u64, Option<u64>>,
+    known_values: BTreeMap<u64, Option<u64>>,
     /// The node to ask first: the last known leader.
     pub(super) preferred_node: NodeId,
 }
@@ -23,7 +23,7 @@ struct PendingOperation {
     operation: Operation,
     attempt: u64,
     /// The node that was asked; `None` while the next attempt is scheduled.
-    asked: Option<NodeId>,
+    asked_node: Option<NodeId>,
 }
 
 /// What to do after a refusal.
@@ -37,47 +37,48 @@ pub(super) enum AfterRefusal {
 
 impl Client {
     pub(super) fn new(preferred_node: NodeId) -> Self {
-        Self { number: 0, open: None, seen: BTreeMap::new(), preferred_node }
+        Self { number: 0, pending: None, known_values: BTreeMap::new(), preferred_node }
     }
 
-    pub(super) fn seen(&self, key: u64) -> Option<u64> {
-        self.seen.get(&key).copied().flatten()
+    pub(super) fn known_value(&self, key: u64) -> Option<u64> {
+        self.known_values.get(&key).copied().flatten()
     }
 
     pub(super) fn begin(&mut self, operation: Operation) {
         self.number += 1;
-        self.open = Some(PendingOperation { operation, attempt: 0, asked: None });
+        self.pending = Some(PendingOperation { operation, attempt: 0, asked_node: None });
     }
 
     /// Starts the next attempt at the pending operation.
     pub(super) fn next_attempt(&mut self, index: usize, node: NodeId) -> Option<(RequestId, Operation)> {
-        let open = self.open.as_mut()?;
-        open.attempt += 1;
-        open.asked = Some(node);
-        let request = RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: open.attempt };
-        Some((request, open.operation))
+        let pending = self.pending.as_mut()?;
+        pending.attempt += 1;
+        pending.asked_node = Some(node);
+        let request = RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: pending.attempt };
+        Some((request, pending.operation))
     }
 
+    /// The pending operation, if `request` is its latest attempt.
     fn current(&mut self, request: RequestId) -> Option<&mut PendingOperation> {
         let number = self.number;
-        self.open.as_mut().filter(|open| (number, open.attempt) == (request.number, request.attempt))
+        self.pending.as_mut().filter(|pending| (number, pending.attempt) == (request.number, request.attempt))
     }
 
-    /// Whether this attempt failed and another is due.
+    /// Whether this attempt failed and the next one has not begun.
     pub(super) fn needs_retry(&mut self, request: RequestId) -> bool {
-        self.current(request).is_some_and(|open| open.asked.is_none())
+        self.current(request).is_some_and(|pending| pending.asked_node.is_none())
     }
 
     /// Ends this attempt because of a timeout. Returns whether it was still waiting.
     pub(super) fn time_out(&mut self, request: RequestId) -> bool {
-        self.current(request).is_some_and(|open| open.asked.take().is_some())
+        self.current(request).is_some_and(|pending| pending.asked_node.take().is_some())
     }
 
     /// Ends the attempt at a node that crashed. Returns the attempt, if there was one.
     pub(super) fn node_crashed(&mut self, index: usize, node: NodeId) -> Option<RequestId> {
-        let open = self.open.as_mut()?;
-        open.asked.take_if(|asked| *asked == node)?;
-        Some(RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: open.attempt })
+        let pending = self.pending.as_mut()?;
+        pending.asked_node.take_if(|asked_node| *asked_node == node)?;
+        Some(RequestId { client: index as u64 + OPERATOR + 1, number: self.number, attempt: pending.attempt })
     }
 
     /// Records a failed attempt, with the reason if its outcome is known.
@@ -97,15 +98,15 @@ impl Client {
     /// Records an answer. Returns whether it is the first to the pending operation.
     pub(super) fn answered(&mut self, request: RequestId, node: NodeId, answer: Option<Answer>) -> bool {
         let Some(answer) = answer.filter(|_| request.number == self.number) else { return false };
-        let Some(open) = self.open.take() else { return false };
-        let key = open.operation.key();
-        match (open.operation, answer) {
+        let Some(pending) = self.pending.take() else { return false };
+        let key = pending.operation.key();
+        match (pending.operation, answer) {
             (Operation::Change(Change::Write { value, .. } | Change::CompareAndSet { value, .. }), Answer::Written) => {
                 self.preferred_node = node;
-                self.seen.insert(key, Some(value));
+                self.known_values.insert(key, Some(value));
             }
             (_, Answer::Differs(value) | Answer::Value(value)) => {
-                self.seen.insert(key, value);
+                self.known_values.insert(key, value);
             }
             (Operation::Read { .. }, Answer::Written) => {}
         }

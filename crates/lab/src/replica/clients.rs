@@ -32,22 +32,23 @@ pub(super) struct Demand {
 pub struct Clients {
     demand: Demand,
     rng: SeededRng,
-    agenda: Agenda<Item>,
+    agenda: Agenda<Action>,
     clients: Vec<Client>,
-    left: u64,
-    open: u64,
+    /// Number of operations that no client has begun.
+    remaining: u64,
+    pending: u64,
     /// The last written value. Every value is written once.
-    value: u64,
+    last_value: u64,
     /// Proposals that wait to be sent in a batch.
     outbox: BTreeMap<NodeId, Vec<Proposal<<Machine as quorate_replica::StateMachine>::Command>>>,
     operator: Operator,
 }
 
 /// A scheduled action.
-enum Item {
+enum Action {
     Begin(usize),
     /// A client repeats its request, unless it was answered meanwhile.
-    Ask {
+    Retry {
         request: RequestId,
         node: NodeId,
     },
@@ -59,27 +60,27 @@ enum Item {
 }
 
 /// Shares in percent: reads among all operations, and unconditional writes among all operations.
-const READS: u64 = 40;
-const WRITES: u64 = 35;
+const READ_PERCENT: u64 = 40;
+const WRITE_PERCENT: u64 = 35;
 
 impl Clients {
     pub(super) fn new(demand: Demand, settings: OperatorSettings) -> Self {
         let mut rng = SeededRng::new(demand.seed, Stream::Workload);
-        let clients = (0..demand.clients).map(|_| Client::new(any(demand.nodes, &mut rng)));
+        let clients = (0..demand.clients).map(|_| Client::new(random_node(demand.nodes, &mut rng)));
         Self {
             clients: clients.collect(),
             rng,
             agenda: Agenda::new(),
-            left: if demand.clients == 0 { 0 } else { demand.operations },
-            open: 0,
-            value: 0,
+            remaining: if demand.clients == 0 { 0 } else { demand.operations },
+            pending: 0,
+            last_value: 0,
             outbox: BTreeMap::new(),
             operator: Operator::new(settings),
             demand,
         }
     }
 
-    /// A pause of at most this many ticks.
+    /// Draws a pause of at most this many ticks.
     fn pause(&mut self, ticks: u64) -> Duration {
         self.rng.between(Duration::from_nanos(self.demand.tick.nanos() / 10), self.demand.tick.times(ticks))
     }
@@ -90,15 +91,15 @@ impl Clients {
     }
 
     fn any_node(&mut self) -> NodeId {
-        any(self.demand.nodes, &mut self.rng)
+        random_node(self.demand.nodes, &mut self.rng)
     }
 
     fn begin_operation(&mut self, now: Time, index: usize, plan: &mut Plan<Command>) {
-        if self.left == 0 {
+        if self.remaining == 0 {
             return;
         }
-        self.left -= 1;
-        self.open += 1;
+        self.remaining -= 1;
+        self.pending += 1;
         let operation = self.draw_operation(index);
         let reads_anywhere = !operation.is_change() && self.rng.below(2) == 0;
         let any_node = self.any_node();
@@ -111,16 +112,16 @@ impl Clients {
     fn draw_operation(&mut self, index: usize) -> Operation {
         let key = self.rng.below(self.demand.keys.max(1));
         let kind = self.rng.below(100);
-        if kind < READS {
+        if kind < READ_PERCENT {
             return Operation::Read { key };
         }
-        self.value += 1;
-        let value = self.value;
-        let seen = self.clients.get(index).and_then(|client| client.seen(key));
-        Operation::Change(if kind < READS + WRITES {
+        self.last_value += 1;
+        let value = self.last_value;
+        let known_value = self.clients.get(index).and_then(|client| client.known_value(key));
+        Operation::Change(if kind < READ_PERCENT + WRITE_PERCENT {
             Change::Write { key, value }
         } else {
-            Change::CompareAndSet { key, expect: seen, value }
+            Change::CompareAndSet { key, expect: known_value, value }
         })
     }
 
@@ -138,14 +139,14 @@ impl Clients {
                 self.outbox.entry(node).or_default().push(Proposal { ticket, command });
                 if self.rng.below(4) == 0 {
                     let later = now + self.pause(1);
-                    self.agenda.put(later, Item::Flush(node), plan);
+                    self.agenda.schedule(later, Action::Flush(node), plan);
                 } else {
                     self.flush(now, node, plan);
                 }
             }
         }
-        let patience = self.demand.tick.times(10 + self.rng.below(21));
-        self.agenda.put(now + patience, Item::Timeout(request), plan);
+        let timeout = self.demand.tick.times(10 + self.rng.below(21));
+        self.agenda.schedule(now + timeout, Action::Timeout(request), plan);
     }
 
     fn flush(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
@@ -155,16 +156,16 @@ impl Clients {
     }
 
     /// Schedules another attempt at a node.
-    fn ask_later(&mut self, now: Time, request: RequestId, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
+    fn retry_later(&mut self, now: Time, request: RequestId, node: NodeId, ticks: u64, plan: &mut Plan<Command>) {
         let later = now + self.pause(ticks);
-        self.agenda.put(later, Item::Ask { request, node }, plan);
+        self.agenda.schedule(later, Action::Retry { request, node }, plan);
     }
 
-    fn refused(&mut self, now: Time, request: RequestId, why: Option<Refusal>, plan: &mut Plan<Command>) {
+    fn handle_refusal(&mut self, now: Time, request: RequestId, why: Option<Refusal>, plan: &mut Plan<Command>) {
         let any_node = self.any_node();
         match client_of(&mut self.clients, request).map_or(AfterRefusal::Stale, |client| client.refused(request, why)) {
-            AfterRefusal::TryLeader(leader) => self.ask_later(now, request, leader, 1, plan),
-            AfterRefusal::TryAnyNode => self.ask_later(now, request, any_node, 5, plan),
+            AfterRefusal::TryLeader(leader) => self.retry_later(now, request, leader, 1, plan),
+            AfterRefusal::TryAnyNode => self.retry_later(now, request, any_node, 5, plan),
             AfterRefusal::Stale => {}
         }
     }
@@ -174,7 +175,7 @@ impl Clients {
         for index in 0..self.clients.len() {
             if let Some(request) = self.clients.get_mut(index).and_then(|client| client.node_crashed(index, node)) {
                 let any_node = self.any_node();
-                self.ask_later(now, request, any_node, 5, plan);
+                self.retry_later(now, request, any_node, 5, plan);
             }
         }
     }
@@ -186,13 +187,13 @@ impl Clients {
                 let answered =
                     client_of(&mut self.clients, request).is_some_and(|client| client.answered(request, node, *answer));
                 if answered {
-                    self.open -= 1;
+                    self.pending -= 1;
                     let later = now + self.think_time();
-                    self.agenda.put(later, Item::Begin(index_of(request)), plan);
+                    self.agenda.schedule(later, Action::Begin(index_of(request)), plan);
                 }
             }
-            Event::Refused { ticket, why } => self.refused(now, RequestId::of(*ticket), Some(*why), plan),
-            Event::Unknown { ticket } => self.refused(now, RequestId::of(*ticket), None, plan),
+            Event::Refused { ticket, why } => self.handle_refusal(now, RequestId::of(*ticket), Some(*why), plan),
+            Event::Unknown { ticket } => self.handle_refusal(now, RequestId::of(*ticket), None, plan),
             Event::Changed { .. }
             | Event::Leads { .. }
             | Event::Follows { .. }
@@ -202,35 +203,35 @@ impl Clients {
         }
     }
 
-    fn perform(&mut self, now: Time, item: Item, plan: &mut Plan<Command>) {
-        match item {
-            Item::Begin(index) => self.begin_operation(now, index, plan),
-            Item::Ask { request, node } => {
+    fn perform(&mut self, now: Time, action: Action, plan: &mut Plan<Command>) {
+        match action {
+            Action::Begin(index) => self.begin_operation(now, index, plan),
+            Action::Retry { request, node } => {
                 if client_of(&mut self.clients, request).is_some_and(|client| client.needs_retry(request)) {
                     self.send_attempt(now, index_of(request), node, plan);
                 }
             }
-            Item::Timeout(request) => {
+            Action::Timeout(request) => {
                 let any_node = self.any_node();
                 if client_of(&mut self.clients, request).is_some_and(|client| client.time_out(request)) {
                     self.send_attempt(now, index_of(request), any_node, plan);
                 }
             }
-            Item::Flush(node) => self.flush(now, node, plan),
-            Item::FaultsEnded => {}
-            Item::Operator(task) => self.operate(now, plan, |operator, _| operator.perform(task)),
+            Action::Flush(node) => self.flush(now, node, plan),
+            Action::FaultsEnded => {}
+            Action::Operator(task) => self.operate(now, plan, |operator, _| operator.perform(task)),
         }
     }
 
     /// Lets the operator react, and carries out its actions.
-    fn operate(&mut self, now: Time, plan: &mut Plan<Command>, think: impl FnOnce(&mut Operator, &mut SeededRng)) {
-        think(&mut self.operator, &mut self.rng);
+    fn operate(&mut self, now: Time, plan: &mut Plan<Command>, react: impl FnOnce(&mut Operator, &mut SeededRng)) {
+        react(&mut self.operator, &mut self.rng);
         let OperatorActions { commands, tasks } = self.operator.actions(now, &mut self.rng);
         for (node, command) in commands {
             plan.command(now, node, command);
         }
         for (at, task) in tasks {
-            self.agenda.put(at, Item::Operator(task), plan);
+            self.agenda.schedule(at, Action::Operator(task), plan);
         }
     }
 }
@@ -244,17 +245,17 @@ fn client_of(clients: &mut [Client], request: RequestId) -> Option<&mut Client> 
     if request.client == OPERATOR { None } else { clients.get_mut(index_of(request)) }
 }
 
-fn any(nodes: usize, rng: &mut SeededRng) -> NodeId {
+fn random_node(nodes: usize, rng: &mut SeededRng) -> NodeId {
     NodeId::from_index(rng.below(nodes as u64) as usize)
 }
 
 impl Workload<Command, Event> for Clients {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         for index in 0..self.clients.len() {
-            let first = Time::ZERO + self.pause(16);
-            self.agenda.put(first, Item::Begin(index), plan);
+            let first_time = Time::ZERO + self.pause(16);
+            self.agenda.schedule(first_time, Action::Begin(index), plan);
         }
-        self.agenda.put(self.demand.faults_end + self.demand.tick.times(20), Item::FaultsEnded, plan);
+        self.agenda.schedule(self.demand.faults_end + self.demand.tick.times(20), Action::FaultsEnded, plan);
         self.operate(Time::ZERO, plan, |operator, rng| operator.schedule_tasks(rng));
     }
 
@@ -270,14 +271,14 @@ impl Workload<Command, Event> for Clients {
             }
             ClientEvent::Restarted => self.operate(now, plan, |operator, _| operator.node_restarted(now, node)),
             ClientEvent::Alarm => {
-                while let Some(item) = self.agenda.due(now) {
-                    self.perform(now, item, plan);
+                while let Some(action) = self.agenda.take_next(now) {
+                    self.perform(now, action, plan);
                 }
             }
         }
     }
 
     fn is_done(&self) -> bool {
-        self.left == 0 && self.open == 0 && self.operator.is_done()
+        self.remaining == 0 && self.pending == 0 && self.operator.is_done()
     }
 }

@@ -23,7 +23,7 @@ use crate::clients::RunClients;
 use crate::error::{LabError, first_error};
 use crate::family::{JudgeFamily, JudgingLevel, RunFamily, ScriptFamily};
 use crate::flag::{FlagPosition, Flags};
-use crate::shrink::fewer;
+use crate::shrink::smaller_counts;
 use crate::spec::{Spec, option_value};
 use clients::{Clients, Demand};
 use operator::OperatorSettings;
@@ -123,12 +123,12 @@ const MAX_CLIENTS: u64 = 10_000;
 const MAX_OPERATIONS: u64 = 100_000_000;
 const MAX_CHANGES: u32 = 10_000;
 
-/// The drift bound of leases, and the maximum drift of chaos, in ppm.
-const DRIFT_BOUND: u32 = 1_000;
-const DRIFT: u32 = 500;
+/// The drift bound of leases, and the maximum drift of chaos.
+const DRIFT_BOUND_PPM: u32 = 1_000;
+const MAX_DRIFT_PPM: u32 = 500;
 
 /// Approximate duration of an operation of one client including its pause, in ticks.
-pub const OPERATION: u64 = 10;
+pub const OPERATION_TICKS: u64 = 10;
 
 /// Time after the last fault until an unanswered request counts as failed, in ticks.
 const PATIENCE: u64 = 4_000;
@@ -149,7 +149,7 @@ fn replica_settings(spec: &Spec<Replica>) -> quorate_replica::Settings {
         seed: spec.seed,
         tick: spec.settings.tick(),
         reads,
-        drift_ppm: DRIFT_BOUND,
+        drift_ppm: DRIFT_BOUND_PPM,
         checkpoint_every,
         keep_entries,
         piece_bytes,
@@ -177,17 +177,17 @@ fn operator_settings(spec: &Spec<Replica>) -> OperatorSettings {
 /// Whether every fault ends.
 fn all_faults_end(spec: &Spec<Replica>) -> bool {
     let faults = spec.every_fault();
-    let followed = |timed: &TimedFault, cures: &dyn Fn(&Fault) -> bool| {
-        timed.lasts.is_some() || faults.iter().any(|later| later.at > timed.at && cures(&later.fault))
+    let has_ended = |timed: &TimedFault, is_end: &dyn Fn(&Fault) -> bool| {
+        timed.lasts.is_some() || faults.iter().any(|later| later.at > timed.at && is_end(&later.fault))
     };
     let ends = |timed: &TimedFault| match &timed.fault {
         Fault::Crash { node, .. } => {
-            followed(timed, &|later| matches!(later, Fault::Restart { node: back, .. } if back == node))
+            has_ended(timed, &|later| matches!(later, Fault::Restart { node: restored, .. } if restored == node))
         }
         Fault::Pause { node } => {
-            followed(timed, &|later| matches!(later, Fault::Resume { node: back } if back == node))
+            has_ended(timed, &|later| matches!(later, Fault::Resume { node: restored } if restored == node))
         }
-        Fault::Cut(_) => followed(timed, &|later| matches!(later, Fault::Heal)),
+        Fault::Cut(_) => has_ended(timed, &|later| matches!(later, Fault::Heal)),
         Fault::Disk { .. } | Fault::Link { .. } => timed.lasts.is_some(),
         Fault::Restart { .. }
         | Fault::Resume { .. }
@@ -213,13 +213,13 @@ impl RunFamily for Replica {
     fn validate(spec: &Spec<Self>) -> Result<(), LabError> {
         let Settings { clients, operations, keys, changes, .. } = spec.settings;
         let founders = founders(spec);
-        let mistakes = [
+        let errors = [
             (founders == 0 || founders > spec.nodes, ReplicaError::Founders { founders, nodes: spec.nodes }),
             (spec.settings.tick() == Duration::ZERO, ReplicaError::NoTick),
             (keys == 0, ReplicaError::NoKeys),
             (clients > MAX_CLIENTS || operations > MAX_OPERATIONS || changes > MAX_CHANGES, ReplicaError::TooMuch),
         ];
-        Ok(first_error(mistakes)?)
+        Ok(first_error(errors)?)
     }
 
     fn maker(spec: &Spec<Self>) -> impl Fn(NodeId) -> ReplicaNode + Send + Sync + 'static + use<> {
@@ -249,7 +249,7 @@ impl RunFamily for Replica {
     /// About as long as clients are busy.
     fn fault_window(spec: &Spec<Self>) -> Duration {
         let Settings { clients, operations, .. } = spec.settings;
-        spec.settings.tick().times(OPERATION * operations.div_ceil(clients.max(1)).clamp(10, 10_000))
+        spec.settings.tick().times(OPERATION_TICKS * operations.div_ceil(clients.max(1)).clamp(10, 10_000))
     }
 
     fn own_faults(spec: &Spec<Self>) -> Vec<TimedFault> {
@@ -258,7 +258,7 @@ impl RunFamily for Replica {
             founders: founders(spec),
             window: Self::fault_window(spec),
             tick: spec.settings.tick(),
-            drift: DRIFT,
+            drift_ppm: MAX_DRIFT_PPM,
         };
         if spec.settings.chaos { chaos::draw(spec.seed, limits) } else { Vec::new() }
     }
@@ -290,8 +290,8 @@ impl RunFamily for Replica {
         let mut reordered = group(3, Reads::Quorum);
         (reordered.latency, reordered.disk) = (Latency::LongTail { median: millis(5) }, Latency::Fixed(Duration::ZERO));
         reordered.settings.operations = 20;
-        let mut busy = group(3, Reads::Quorum);
-        (busy.settings.clients, busy.settings.operations) = (8, 200);
+        let mut many_operations = group(3, Reads::Quorum);
+        (many_operations.settings.clients, many_operations.settings.operations) = (8, 200);
         vec![
             group(1, Reads::Quorum),
             group(3, Reads::Quorum),
@@ -299,7 +299,7 @@ impl RunFamily for Replica {
             changing,
             Spec { disk: slow_disks, ..group(3, Reads::Quorum) },
             reordered,
-            busy,
+            many_operations,
         ]
     }
 
@@ -307,13 +307,13 @@ impl RunFamily for Replica {
         let defaults = spec.default_limits();
         let tick = spec.settings.tick();
         let faults_end = spec.faults_end().unwrap_or(Time::ZERO).max(Time::ZERO + Self::fault_window(spec));
-        let patience = tick.times(PATIENCE + 4 * OPERATION * spec.settings.operations);
+        let patience = tick.times(PATIENCE + 4 * OPERATION_TICKS * spec.settings.operations);
         Limits { until: defaults.until.or(Some(faults_end + patience)), settle: tick.times(200), ..defaults }
     }
 }
 
 impl ScriptFamily for Replica {
-    const COMMANDS: &'static [&'static str] = &script::WORDS;
+    const COMMANDS: &'static [&'static str] = &script::COMMAND_NAMES;
     const CANDIDACY_COMMAND: Option<&'static str> = Some("campaign");
 
     fn parse_words(words: &[&str], node: NodeId, number: u64) -> Result<Command, String> {
@@ -341,40 +341,43 @@ impl ScriptFamily for Replica {
     }
 
     fn smaller(settings: &Settings) -> Vec<Settings> {
-        let now = || settings.clone();
+        let unchanged = || settings.clone();
         let defaults = Settings::default();
-        let mut all: Vec<Settings> = Vec::new();
+        let mut variants: Vec<Settings> = Vec::new();
         if settings.clients > 0 {
-            all.push(Settings { clients: 0, ..now() });
-            all.extend(fewer(settings.operations).map(|operations| Settings { operations, ..now() }));
-            all.extend(fewer(settings.clients).map(|clients| Settings { clients, ..now() }));
-            all.extend(fewer(settings.keys).filter(|keys| *keys > 0).map(|keys| Settings { keys, ..now() }));
+            variants.push(Settings { clients: 0, ..unchanged() });
+            variants
+                .extend(smaller_counts(settings.operations).map(|operations| Settings { operations, ..unchanged() }));
+            variants.extend(smaller_counts(settings.clients).map(|clients| Settings { clients, ..unchanged() }));
+            variants.extend(
+                smaller_counts(settings.keys).filter(|keys| *keys > 0).map(|keys| Settings { keys, ..unchanged() }),
+            );
         }
-        all.extend(fewer(u64::from(settings.changes)).map(|changes| {
+        variants.extend(smaller_counts(u64::from(settings.changes)).map(|changes| {
             let changes = u32::try_from(changes).unwrap_or(settings.changes);
-            Settings { changes, ..now() }
+            Settings { changes, ..unchanged() }
         }));
-        all.push(Settings { founders: None, ..now() });
-        all.push(Settings { reads: defaults.reads, ..now() });
-        all.extend([1, 2].map(|checkpoint_every| Settings { checkpoint_every, ..now() }));
-        all.extend([0, 1].map(|keep_entries| Settings { keep_entries, ..now() }));
-        all.push(Settings { checkpoint_every: defaults.checkpoint_every, ..now() });
-        all.push(Settings { keep_entries: defaults.keep_entries, ..now() });
-        all.push(Settings { piece_bytes: defaults.piece_bytes, ..now() });
-        all.push(Settings { piece_bytes: 1 << 20, ..now() });
-        all.push(Settings { tick: defaults.tick, ..now() });
-        all
+        variants.push(Settings { founders: None, ..unchanged() });
+        variants.push(Settings { reads: defaults.reads, ..unchanged() });
+        variants.extend([1, 2].map(|checkpoint_every| Settings { checkpoint_every, ..unchanged() }));
+        variants.extend([0, 1].map(|keep_entries| Settings { keep_entries, ..unchanged() }));
+        variants.push(Settings { checkpoint_every: defaults.checkpoint_every, ..unchanged() });
+        variants.push(Settings { keep_entries: defaults.keep_entries, ..unchanged() });
+        variants.push(Settings { piece_bytes: defaults.piece_bytes, ..unchanged() });
+        variants.push(Settings { piece_bytes: 1 << 20, ..unchanged() });
+        variants.push(Settings { tick: defaults.tick, ..unchanged() });
+        variants
     }
 
     fn flags(spec: &Spec<Self>) -> Flags {
         let defaults = Settings::default();
         let Settings { founders, clients, operations, keys, changes, reads, tick, .. } = &spec.settings;
         let Settings { checkpoint_every, keep_entries, piece_bytes, chaos, .. } = &spec.settings;
-        let is_left_out = spec.is_scripted() && *operations == defaults.operations;
+        let is_omitted = spec.is_scripted() && *operations == defaults.operations;
         let mut flags = Flags::default();
         flags.given(FlagPosition::Front, "founders", *founders);
         flags.unless(*clients == defaults.clients, FlagPosition::Front, "clients", clients);
-        flags.unless(is_left_out, FlagPosition::Front, "operations", operations);
+        flags.unless(is_omitted, FlagPosition::Front, "operations", operations);
         flags.unless(*keys == defaults.keys, FlagPosition::Front, "keys", keys);
         flags.unless(*changes == defaults.changes, FlagPosition::Front, "changes", changes);
         flags.unless(*reads == defaults.reads, FlagPosition::Front, "reads", option_value(reads));

@@ -53,11 +53,11 @@ pub(super) struct Operator {
     /// Members that have lost their disks.
     members_without_disk: BTreeSet<NodeId>,
     /// Number of disk losses that have not happened yet.
-    disk_losses_ahead: usize,
-    /// Number of random changes that are due.
-    changes_due: u32,
-    /// Number of random changes that are not due yet.
-    changes_ahead: u32,
+    future_disk_losses: usize,
+    /// Number of random changes to make as soon as there is no other goal.
+    pending_changes: u32,
+    /// Number of random changes that are scheduled for later.
+    future_changes: u32,
     faults_ended: bool,
     goal: Option<Goal>,
     /// Number of goals so far, which is the number of the current one.
@@ -78,7 +78,7 @@ struct Goal {
     /// Whether a request was sent and not yet answered.
     is_pending: bool,
     /// Whether a request must be sent now.
-    is_due: bool,
+    should_send: bool,
     refusals: u32,
 }
 
@@ -107,8 +107,8 @@ impl Operator {
         Self {
             members: Members { voters: founders, learners: BTreeSet::new() },
             target_voters: settings.founders,
-            disk_losses_ahead: settings.disk_losses.len(),
-            changes_ahead: settings.changes,
+            future_disk_losses: settings.disk_losses.len(),
+            future_changes: settings.changes,
             faults_ended: settings.changes == 0 && settings.disk_losses.is_empty(),
             is_up: vec![true; settings.nodes],
             settings,
@@ -120,30 +120,30 @@ impl Operator {
         if self.faults_ended {
             return;
         }
-        for _ in 0..self.changes_ahead {
+        for _ in 0..self.future_changes {
             let at = Time::ZERO + rng.between(self.settings.tick, self.settings.window);
             self.tasks.push((Delay::Until(at), OperatorTask::Change));
         }
         for (at, _) in &self.settings.disk_losses {
             self.tasks.push((Delay::Until(*at + self.settings.tick), OperatorTask::DiskLost));
         }
-        let last =
+        let last_event =
             self.settings.disk_losses.iter().map(|(at, _)| *at).fold(Time::ZERO + self.settings.window, Time::max);
-        let faults_end = self.settings.faults_end.max(last) + self.settings.tick.times(20);
+        let faults_end = self.settings.faults_end.max(last_event) + self.settings.tick.times(20);
         self.tasks.push((Delay::Until(faults_end), OperatorTask::FaultsEnded));
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.faults_ended && self.goal.is_none() && self.changes_due == 0 && self.next_goal().is_none()
+        self.faults_ended && self.goal.is_none() && self.pending_changes == 0 && self.next_goal().is_none()
     }
 
     pub(super) fn perform(&mut self, task: OperatorTask) {
         match task {
             OperatorTask::Change => {
-                self.changes_ahead = self.changes_ahead.saturating_sub(1);
-                self.changes_due += 1;
+                self.future_changes = self.future_changes.saturating_sub(1);
+                self.pending_changes += 1;
             }
-            OperatorTask::DiskLost => self.disk_losses_ahead = self.disk_losses_ahead.saturating_sub(1),
+            OperatorTask::DiskLost => self.future_disk_losses = self.future_disk_losses.saturating_sub(1),
             OperatorTask::FaultsEnded => {
                 self.faults_ended = true;
                 self.target_voters = self.settings.founders;
@@ -152,14 +152,14 @@ impl Operator {
                 if let Some(goal) =
                     current_goal(&mut self.goal, self.goal_number, request).filter(|goal| !goal.is_pending)
                 {
-                    goal.is_due = true;
+                    goal.should_send = true;
                 }
             }
             OperatorTask::Timeout(request) => {
                 if let Some(goal) =
                     current_goal(&mut self.goal, self.goal_number, request).filter(|goal| goal.is_pending)
                 {
-                    (goal.is_pending, goal.is_due) = (false, true);
+                    (goal.is_pending, goal.should_send) = (false, true);
                     // The presumed leader does not answer.
                     self.leader = None;
                 }
@@ -266,8 +266,8 @@ impl Operator {
         if self.goal.is_none() {
             if let Some(members) = self.next_goal() {
                 self.set_goal(members);
-            } else if self.changes_due > 0 {
-                self.changes_due -= 1;
+            } else if self.pending_changes > 0 {
+                self.pending_changes -= 1;
                 self.draw_change(rng);
             }
         }
@@ -283,19 +283,19 @@ impl Operator {
 
     fn set_goal(&mut self, members: Members) {
         self.goal_number += 1;
-        self.goal = Some(Goal { members, attempt: 0, is_pending: false, is_due: false, refusals: 0 });
+        self.goal = Some(Goal { members, attempt: 0, is_pending: false, should_send: false, refusals: 0 });
         // Send it after a delay: refusals are immediate, so that without delays the operator could
         // repeat its request endlessly at one instant.
         let request = RequestId { client: OPERATOR, number: self.goal_number, attempt: 0 };
         self.tasks.push((Delay::Ticks(2), OperatorTask::Send(request)));
     }
 
-    /// Sends the request for the goal, if it is due.
+    /// Sends the request for the goal, if it must be sent now.
     fn send_request(&mut self, rng: &mut SeededRng) {
         let leader = self.presumed_leader_or_any(rng);
-        let Some(goal) = self.goal.as_mut().filter(|goal| goal.is_due) else { return };
+        let Some(goal) = self.goal.as_mut().filter(|goal| goal.should_send) else { return };
         goal.attempt += 1;
-        (goal.is_due, goal.is_pending) = (false, true);
+        (goal.should_send, goal.is_pending) = (false, true);
         let request = RequestId { client: OPERATOR, number: self.goal_number, attempt: goal.attempt };
         self.commands.push((leader, Command::Change { ticket: request.ticket(), members: goal.members.clone() }));
         self.tasks.push((Delay::RequestTimeout, OperatorTask::Timeout(request)));
@@ -343,7 +343,7 @@ impl Operator {
     /// change may remove a voter, because a replica without its disk cannot replace it.
     fn min_voters(&self) -> usize {
         let removable = usize::from(
-            self.disk_losses_ahead == 0 && self.members_without_disk.is_empty() && self.settings.founders > 2,
+            self.future_disk_losses == 0 && self.members_without_disk.is_empty() && self.settings.founders > 2,
         );
         self.settings.founders - removable
     }
@@ -356,18 +356,18 @@ impl Operator {
         let can_shrink = voters.len() > self.min_voters();
         match rng.below(5) {
             0 if can_shrink => {
-                if let Some(removed) = pick(voters, rng)
+                if let Some(removed) = take_random(voters, rng)
                     && rng.below(2) == 0
                 {
                     learners.insert(removed);
                 }
             }
             1 if !learners.is_empty() => {
-                voters.extend(pick(learners, rng));
+                voters.extend(take_random(learners, rng));
             }
             2 | 3 if !learners.is_empty() => {
                 for _ in 0..1 + rng.below(learners.len() as u64) {
-                    let [removed, added] = [pick(voters, rng), pick(learners, rng)];
+                    let [removed, added] = [take_random(voters, rng), take_random(learners, rng)];
                     voters.extend(added);
                     learners.extend(removed.filter(|_| rng.below(2) == 0));
                 }
@@ -384,7 +384,7 @@ impl Operator {
 
     fn transfer_leadership(&mut self, rng: &mut SeededRng) {
         let mut voters = self.members.voters.clone();
-        if let Some(to) = pick(&mut voters, rng) {
+        if let Some(to) = take_random(&mut voters, rng) {
             let leader = self.presumed_leader_or_any(rng);
             self.commands.push((leader, Command::Transfer(to)));
         }
@@ -397,7 +397,7 @@ fn current_goal(goal: &mut Option<Goal>, goal_number: u64, request: RequestId) -
 }
 
 /// Removes a random element.
-fn pick(set: &mut BTreeSet<NodeId>, rng: &mut SeededRng) -> Option<NodeId> {
+fn take_random(set: &mut BTreeSet<NodeId>, rng: &mut SeededRng) -> Option<NodeId> {
     let chosen = set.iter().nth(rng.below(set.len() as u64) as usize).copied()?;
     set.remove(&chosen);
     Some(chosen)

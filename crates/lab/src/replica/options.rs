@@ -1,6 +1,6 @@
 //! Command-line options of replicated logs.
 
-use super::{OPERATION, Replica, Settings};
+use super::{OPERATION_TICKS, Replica, Settings};
 use crate::error::LabError;
 use crate::family::OptionsFamily;
 use crate::options::{Basics, Options, OptionsError, first_given, one_of, parse_whole};
@@ -84,7 +84,7 @@ impl OptionsFamily for Replica {
 
     fn with_duration(settings: &Settings, length: Duration) -> Option<Settings> {
         let Length(tick) = settings.tick;
-        let rounds = length.nanos() / tick.times(OPERATION).nanos().max(1);
+        let rounds = length.nanos() / tick.times(OPERATION_TICKS).nanos().max(1);
         Some(Settings { operations: rounds.max(1).saturating_mul(settings.clients), ..settings.clone() })
     }
 

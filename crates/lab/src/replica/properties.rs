@@ -29,7 +29,9 @@ pub(super) struct Expectations {
 /// Which `sometimes` properties are judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sometimes {
+    /// Those that only faults cause.
     pub(super) faults: bool,
+    /// Of these, those that need a node that falls behind.
     pub(super) group: bool,
     pub(super) changes: bool,
     pub(super) lease: bool,
@@ -39,23 +41,25 @@ pub(super) struct Sometimes {
 pub struct Properties {
     expects: Expectations,
     history: History<Cell>,
-    /// The position of each change and each read attempt in the history.
-    asked: BTreeMap<RequestId, HistoryEntry>,
+    /// The history entry of each change and each read attempt.
+    requested: BTreeMap<RequestId, HistoryEntry>,
     /// Operations of clients, each with whether any of its attempts was answered.
     operations: BTreeMap<(u64, u64), ClientOperation>,
     /// Time and journal line of the answer to each operation of the history.
     answers: BTreeMap<OperationId, (Time, u64)>,
-    /// The last requested change of members that has not taken effect.
-    changing: Option<(Time, u64, Members)>,
-    /// The last requested change, and the last that took effect.
-    last_change: u64,
-    changed: u64,
+    /// The last requested change of members, if it has not taken effect: its time and number, and
+    /// the new members.
+    pending_change: Option<(Time, u64, Members)>,
+    /// The numbers of the last requested change, and of the last that took effect.
+    last_requested_change: u64,
+    last_effective_change: u64,
     log_audit: LogAudit,
     nodes: Vec<Node>,
     leaders: BTreeMap<u64, NodeId>,
     members: Members,
     counts: Counts,
     end: Time,
+    /// Number of steps and world events so far. Violations refer to these lines.
     lines: u64,
     kept: Option<Violation>,
     equal: Option<Violation>,
@@ -88,6 +92,7 @@ impl ClientOperation {
 
 #[derive(Clone, Debug, Default)]
 struct Node {
+    /// The term in which it leads.
     leads: Option<u64>,
     /// The last index that it is known to have applied, in any incarnation since it last lost its
     /// disk.
@@ -98,7 +103,7 @@ struct Node {
     handles_message: bool,
     saves: u64,
     /// The term that it leads by its own vote alone, until this many saves are durable.
-    alone: Option<(u64, u64)>,
+    leads_alone: Option<(u64, u64)>,
 }
 
 /// Counts of events for the summary.
@@ -112,18 +117,18 @@ pub(super) struct Counts {
 }
 
 /// Number of ticks within which a client's last answers reach all replicas.
-const SETTLED: u64 = 50;
+const SETTLE_TICKS: u64 = 50;
 
 impl Properties {
     pub(super) fn new(expects: Expectations) -> Self {
         Self {
             history: History::new(),
-            asked: BTreeMap::new(),
+            requested: BTreeMap::new(),
             operations: BTreeMap::new(),
             answers: BTreeMap::new(),
-            changing: None,
-            last_change: 0,
-            changed: 0,
+            pending_change: None,
+            last_requested_change: 0,
+            last_effective_change: 0,
             log_audit: LogAudit::new(expects.tick),
             nodes: vec![Node::default(); expects.nodes],
             leaders: BTreeMap::new(),
@@ -151,6 +156,7 @@ impl Properties {
         &self.members
     }
 
+    /// The number of operations, and how many of them were answered.
     pub(super) fn operations(&self) -> (u64, u64) {
         let answered = self.operations.values().filter(|operation_state| operation_state.is_answered).count();
         (self.operations.len() as u64, answered as u64)
@@ -177,10 +183,10 @@ impl Properties {
             is_answered: false,
             is_given_up: false,
         });
-        if !self.asked.contains_key(&key) {
+        if !self.requested.contains_key(&key) {
             let client = Client(u32::try_from(request.client).unwrap_or(u32::MAX));
             let id = self.history.invoke(client, since, operation);
-            self.asked.insert(key, HistoryEntry { id, since });
+            self.requested.insert(key, HistoryEntry { id, since });
         }
     }
 
@@ -192,7 +198,7 @@ impl Properties {
         operation_state.is_answered = true;
         let is_change = operation_state.operation.is_change();
         let key = history_key(request, &operation_state.operation);
-        if let Some(HistoryEntry { id, .. }) = self.asked.get(&key)
+        if let Some(HistoryEntry { id, .. }) = self.requested.get(&key)
             && !self.answers.contains_key(id)
             && self.history.answer(*id, self.end, CellAnswer(answer)).is_ok()
         {
@@ -218,8 +224,8 @@ impl Properties {
     fn record_contradictions(&mut self, found: impl IntoIterator<Item = Contradiction>) {
         for contradiction in found {
             let (violation, text) = match contradiction {
-                Contradiction::Kept(text) => (&mut self.kept, text),
-                Contradiction::Equal(text) => (&mut self.equal, text),
+                Contradiction::ReplacedEntry(text) => (&mut self.kept, text),
+                Contradiction::DifferentStates(text) => (&mut self.equal, text),
                 Contradiction::LogTime(text) => (&mut self.log_time, text),
             };
             violation.get_or_insert(Violation { time: self.end, line: self.lines, since: self.end, text });
@@ -245,7 +251,7 @@ impl Properties {
             let waiting = self.operations.values_mut().filter(|operation_state| operation_state.node == node);
             waiting.for_each(|operation_state| operation_state.is_given_up = true);
         }
-        if let Some((term, _)) = state.alone.take()
+        if let Some((term, _)) = state.leads_alone.take()
             && self.leaders.get(&term) == Some(&node)
         {
             self.leaders.remove(&term);
@@ -265,7 +271,7 @@ impl Properties {
                     *state = Node { is_starting: true, applied, ..Node::default() };
                 }
                 ObservedInput::Saved(count) => {
-                    state.alone.take_if(|(_, saves)| *saves <= *count);
+                    state.leads_alone.take_if(|(_, saves)| *saves <= *count);
                 }
                 _ => {}
             }
@@ -281,9 +287,9 @@ impl Properties {
             Command::Change { ticket, members } => {
                 let number = RequestId::of(*ticket).number;
                 // A paused replica receives requests that another one answered long ago.
-                if number > self.last_change {
-                    self.last_change = number;
-                    self.changing = Some((self.end, number, members.clone()));
+                if number > self.last_requested_change {
+                    self.last_requested_change = number;
+                    self.pending_change = Some((self.end, number, members.clone()));
                 }
             }
             Command::Transfer(_) | Command::Campaign => {}
@@ -299,29 +305,29 @@ impl Properties {
             }
             Event::Changed { ticket, members } => self.record_change(RequestId::of(*ticket).number, members),
             Event::Leads { term } => {
-                self.set(node, |state| {
+                self.update_node(node, |state| {
                     state.leads = Some(*term);
-                    state.alone = (!state.handles_message).then_some((*term, state.saves));
+                    state.leads_alone = (!state.handles_message).then_some((*term, state.saves));
                 });
                 self.record_leader(node, *term);
             }
-            Event::Follows { .. } => self.set(node, |state| state.leads = None),
+            Event::Follows { .. } => self.update_node(node, |state| state.leads = None),
             Event::Applied(audit) => {
-                self.set(node, |state| state.applied = state.applied.max(audit.index));
+                self.update_node(node, |state| state.applied = state.applied.max(audit.index));
                 let found = self.log_audit.record_applied(self.end, node, audit);
                 self.record_contradictions(found);
             }
             Event::Restored(restored) => {
                 let installed = self.nodes.get(node.index()).is_some_and(|state| !state.is_starting);
                 self.counts.snapshots += u64::from(installed);
-                self.set(node, |state| state.applied = state.applied.max(restored.index));
+                self.update_node(node, |state| state.applied = state.applied.max(restored.index));
                 let found = self.log_audit.record_restored(self.end, node, restored);
                 self.record_contradictions(found);
             }
             Event::Halted { reason } => {
                 let text = format!("node {node} has halted: {reason}");
-                let make_violation = self.make_violation(self.end, text);
-                self.kept.get_or_insert(make_violation);
+                let violation = self.make_violation(self.end, text);
+                self.kept.get_or_insert(violation);
             }
             Event::Refused { ticket, .. } => self.record_refusal(*ticket),
         }
@@ -330,36 +336,36 @@ impl Properties {
     /// Records a change of members. A leader that was paused reports it late, when the members may
     /// have changed again.
     fn record_change(&mut self, number: u64, members: &Members) {
-        self.changing.take_if(|(_, changing, _)| *changing == number);
-        if number >= self.changed {
-            self.changed = number;
+        self.pending_change.take_if(|(_, pending_number, _)| *pending_number == number);
+        if number >= self.last_effective_change {
+            self.last_effective_change = number;
             self.counts.changes += u64::from(*members != self.members);
             self.members = members.clone();
         }
     }
 
-    fn set(&mut self, node: NodeId, set: impl FnOnce(&mut Node)) {
+    fn update_node(&mut self, node: NodeId, update: impl FnOnce(&mut Node)) {
         if let Some(state) = self.nodes.get_mut(node.index()) {
-            set(state);
+            update(state);
         }
     }
 
     /// Judges each register separately, because registers are independent.
-    fn linearizable(&self, steps: u64) -> Verdict {
+    fn judge_linearizability(&self, max_steps: u64) -> Verdict {
         let (name, kind) = ("linearizable", Kind::Always);
-        match self.history.judge_by_key(&Cell::default(), steps, Operation::key) {
+        match self.history.judge_by_key(&Cell::default(), max_steps, Operation::key) {
             linear::Verdict::Linearizable { .. } => Verdict::judged(name, kind, None),
             linear::Verdict::NotLinearizable(explanation) => {
-                Verdict::judged(name, kind, Some(self.contradiction(&explanation)))
+                Verdict::judged(name, kind, Some(self.linearizability_violation(&explanation)))
             }
             verdict @ linear::Verdict::Undecided { .. } => Verdict::undecided(name, kind, verdict.to_string()),
         }
     }
 
-    fn contradiction(&self, explanation: &linear::Explanation) -> Violation {
+    fn linearizability_violation(&self, explanation: &linear::Explanation) -> Violation {
         let (time, line) = self.answers.get(&explanation.unexplained).copied().unwrap_or((self.end, self.lines));
-        let asked = |id: &OperationId| self.asked.values().find(|asked| asked.id == *id);
-        let since = explanation.conflict.iter().filter_map(asked).map(|asked| asked.since).min();
+        let requested = |id: &OperationId| self.requested.values().find(|requested| requested.id == *id);
+        let since = explanation.conflict.iter().filter_map(requested).map(|requested| requested.since).min();
         let text = explanation.to_string().trim_end().to_owned();
         Violation { time, line, since: since.unwrap_or(time), text }
     }
@@ -367,8 +373,8 @@ impl Properties {
     /// Whether every request was answered long enough ago that all replicas must have applied it.
     fn is_settled(&self) -> bool {
         let answered = self.answers.values().map(|(time, _)| *time).max();
-        let is_late = answered.is_some_and(|time| self.end.since(time) >= self.expects.tick.times(SETTLED));
-        is_late && self.expects.all_faults_end && self.unanswered().is_none()
+        let is_long_ago = answered.is_some_and(|time| self.end.since(time) >= self.expects.tick.times(SETTLE_TICKS));
+        is_long_ago && self.expects.all_faults_end && self.unanswered().is_none()
     }
 
     fn has_applied_all(&self, member: NodeId) -> bool {
@@ -379,13 +385,13 @@ impl Properties {
     /// A majority must finally have applied every acknowledged entry.
     fn not_applied_by_majority(&self) -> Option<Violation> {
         let voters = &self.members.voters;
-        let holders = voters.iter().filter(|voter| self.has_applied_all(**voter)).count();
-        if !self.is_settled() || 2 * holders > voters.len() {
+        let up_to_date = voters.iter().filter(|voter| self.has_applied_all(**voter)).count();
+        if !self.is_settled() || 2 * up_to_date > voters.len() {
             return None;
         }
         let last = self.log_audit.last_acknowledged();
         let text = format!(
-            "index {last} was acknowledged, but only {holders} of {} voters have applied it at the end",
+            "index {last} was acknowledged, but only {up_to_date} of {} voters have applied it at the end",
             voters.len()
         );
         Some(self.make_violation(self.end, text))
@@ -417,11 +423,11 @@ impl Properties {
             return Some(self.make_violation(*since, text));
         }
         let answered = self.operations().1;
-        if let Some(wanted) = self.expects.operations.filter(|wanted| *wanted > answered) {
-            let text = format!("only {answered} of {wanted} operations were requested and answered");
+        if let Some(planned) = self.expects.operations.filter(|planned| *planned > answered) {
+            let text = format!("only {answered} of {planned} operations were requested and answered");
             return Some(self.make_violation(Time::ZERO, text));
         }
-        let (since, _, members) = self.changing.as_ref().filter(|_| self.expects.all_faults_end)?;
+        let (since, _, members) = self.pending_change.as_ref().filter(|_| self.expects.all_faults_end)?;
         Some(
             self.make_violation(
                 *since,
@@ -432,12 +438,12 @@ impl Properties {
 
     fn sometimes(&self) -> impl Iterator<Item = Verdict> {
         let Counts { snapshots, changes, leased, unknown, .. } = self.counts;
-        let Sometimes { faults, group, changes: changing, lease } = self.expects.sometimes;
+        let Sometimes { faults, group, changes: expects_changes, lease } = self.expects.sometimes;
         let all = [
             ("leader-changed", faults, self.leaders.len() > 1),
             ("snapshot-installed", faults && group, snapshots > 0),
             ("fate-unknown", faults && group, unknown > 0),
-            ("members-changed", changing, changes > 0),
+            ("members-changed", expects_changes, changes > 0),
             ("lease-answered", lease, leased > 0),
         ];
         let expected = all.into_iter().filter(|(_, expected, _)| *expected);
@@ -453,7 +459,7 @@ fn history_key(request: RequestId, operation: &Operation) -> RequestId {
 impl Judge<Command, Event> for Properties {
     fn verdicts(&self) -> Vec<Verdict> {
         let mut verdicts = vec![
-            self.linearizable(linear::DEFAULT_STEPS),
+            self.judge_linearizability(linear::DEFAULT_STEPS),
             Verdict::judged("kept", Kind::Always, self.kept.clone().or_else(|| self.not_applied_by_majority())),
             Verdict::judged("equal", Kind::Always, self.equal.clone()),
             Verdict::judged("log-time", Kind::Always, self.log_time.clone()),
@@ -473,9 +479,12 @@ impl Observer<Command, Event> for Properties {
         match moment {
             Moment::Input { node, input, .. } => self.record_input(*node, input),
             Moment::Effect { node, effect: ObservedEffect::Emit(event), .. } => self.record_event(*node, event),
+            // Rule RP-6 answers a read under a lease.
             Moment::Effect { effect: ObservedEffect::Rule { rule: "RP-6", .. }, .. } => self.counts.leased += 1,
             Moment::World { event: WorldEvent::Changed { text }, .. } => self.log_audit.record_clock_change(text),
-            Moment::Effect { node, effect: ObservedEffect::Save(_), .. } => self.set(*node, |state| state.saves += 1),
+            Moment::Effect { node, effect: ObservedEffect::Save(_), .. } => {
+                self.update_node(*node, |state| state.saves += 1);
+            }
             Moment::World { event: WorldEvent::Crashed { node, .. } | WorldEvent::Ended { node }, .. } => {
                 self.record_crash(*node);
             }
@@ -497,10 +506,10 @@ mod tests {
     fn an_aborted_search_leaves_the_property_undecided() {
         let spec = Spec::<Replica>::named("replica").unwrap();
         let properties = simulate(&spec, Replica::properties(&spec, JudgingLevel::Verdicts)).observer;
-        assert_eq!(properties.linearizable(linear::DEFAULT_STEPS).holds, Some(true));
-        let open = properties.linearizable(1);
-        assert_eq!((open.holds, open.is_violated(), &open.violation), (None, false, &None));
-        let why = open.undecided.unwrap();
+        assert_eq!(properties.judge_linearizability(linear::DEFAULT_STEPS).holds, Some(true));
+        let undecided = properties.judge_linearizability(1);
+        assert_eq!((undecided.holds, undecided.is_violated(), &undecided.violation), (None, false, &None));
+        let why = undecided.undecided.unwrap();
         assert!(why.starts_with("no order was found or excluded in 1 steps"), "{why}");
     }
 }

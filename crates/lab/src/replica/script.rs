@@ -12,18 +12,18 @@ use quorate_replica::registers::{Change, Read};
 /// Clients that follow a script.
 pub struct Script {
     commands: Vec<TimedCommand>,
-    last: Time,
+    end: Time,
     has_ended: bool,
 }
 
 /// The commands of a script. Reads and writes use the first register, and are not repeated.
-pub(super) const WORDS: [&str; 3] = ["read", "write", "campaign"];
+pub(super) const COMMAND_NAMES: [&str; 3] = ["read", "write", "campaign"];
 
 impl Script {
     /// The script ends at its last command or fault, whichever is later.
     pub(super) fn new(commands: Vec<TimedCommand>, faults_end: Time) -> Self {
-        let last = commands.iter().map(|command| Time::ZERO + command.at).max().unwrap_or(Time::ZERO).max(faults_end);
-        Self { commands, last, has_ended: false }
+        let end = commands.iter().map(|command| Time::ZERO + command.at).max().unwrap_or(Time::ZERO).max(faults_end);
+        Self { commands, end, has_ended: false }
     }
 }
 
@@ -47,11 +47,11 @@ impl Workload<Command, Event> for Script {
             let command = command(&timed.word, timed.node, number);
             plan.command_any_incarnation(Time::ZERO + timed.at, timed.node, command);
         }
-        plan.set_alarm(self.last, NodeId::from_index(0));
+        plan.set_alarm(self.end, NodeId::from_index(0));
     }
 
     fn on_event(&mut self, now: Time, _node: NodeId, _notification: &ClientEvent<Event>, _plan: &mut Plan<Command>) {
-        self.has_ended |= now >= self.last;
+        self.has_ended |= now >= self.end;
     }
 
     fn is_done(&self) -> bool {

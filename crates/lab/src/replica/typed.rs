@@ -10,7 +10,7 @@ use quorate_replica::registers::{Change, Read};
 use quorate_replica::{Members, Proposal, Ticket};
 use std::collections::BTreeSet;
 
-const WORDS: [&str; 6] = ["read", "write", "compare-and-set", "members", "transfer", "campaign"];
+const COMMAND_NAMES: [&str; 6] = ["read", "write", "compare-and-set", "members", "transfer", "campaign"];
 
 const FORMS: &str = "read KEY, write KEY VALUE, compare-and-set KEY OLD NEW (OLD is a number or 'nothing'), members 1-3 or \
                      members 1-3 learners 4, transfer NODE, or campaign; the default KEY is 0";
@@ -26,10 +26,10 @@ pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Comma
         |command| Some(Command::Propose(vec![Proposal { ticket, command: Request { client, number, command } }]));
     let command = match (words.first().map(|word| word.to_lowercase()).as_deref(), words.get(1..).unwrap_or_default()) {
         (Some("read"), []) => Some(Command::Query { ticket, query: Read { key: 0 } }),
-        (Some("read"), [key]) => whole(key).map(|key| Command::Query { ticket, query: Read { key } }),
-        (Some("write"), [value]) => whole(value).and_then(|value| change(Change::Write { key: 0, value })),
+        (Some("read"), [key]) => parse_number(key).map(|key| Command::Query { ticket, query: Read { key } }),
+        (Some("write"), [value]) => parse_number(value).and_then(|value| change(Change::Write { key: 0, value })),
         (Some("write"), [key, value]) => {
-            whole(key).zip(whole(value)).and_then(|(key, value)| change(Change::Write { key, value }))
+            parse_number(key).zip(parse_number(value)).and_then(|(key, value)| change(Change::Write { key, value }))
         }
         (Some("compare-and-set"), [old, new]) => compare_and_set("0", old, new).and_then(change),
         (Some("compare-and-set"), [key, old, new]) => compare_and_set(key, old, new).and_then(change),
@@ -38,12 +38,12 @@ pub(super) fn command(words: &[&str], node: NodeId, number: u64) -> Result<Comma
         (Some("campaign"), []) => Some(Command::Campaign),
         _ => None,
     };
-    command.ok_or_else(|| unknown_command(words, &WORDS, FORMS))
+    command.ok_or_else(|| unknown_command(words, &COMMAND_NAMES, FORMS))
 }
 
 fn compare_and_set(key: &str, old: &str, new: &str) -> Option<Change> {
-    let expect = if old.eq_ignore_ascii_case("nothing") { None } else { Some(whole(old)?) };
-    Some(Change::CompareAndSet { key: whole(key)?, expect, value: whole(new)? })
+    let expect = if old.eq_ignore_ascii_case("nothing") { None } else { Some(parse_number(old)?) };
+    Some(Change::CompareAndSet { key: parse_number(key)?, expect, value: parse_number(new)? })
 }
 
 /// Parses the whole set of members. Nodes that are not named leave.
@@ -63,7 +63,7 @@ fn nodes(text: &str) -> Option<BTreeSet<NodeId>> {
     (set.len() <= MAX_MEMBERS).then(|| set.iter().collect())
 }
 
-fn whole(text: &str) -> Option<u64> {
+fn parse_number(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
@@ -96,16 +96,16 @@ mod tests {
     #[test]
     fn reads_and_writes_use_the_first_register_by_default() {
         for (line, key) in [("read", 0), ("READ 3", 3)] {
-            assert!(matches!(typed(line), Command::Query { query: Read { key: asked }, .. } if asked == key), "{line}");
+            assert!(matches!(typed(line), Command::Query { query: Read { key: read }, .. } if read == key), "{line}");
         }
         let changes = ["write 9", "write 3 9", "compare-and-set nothing 9", "compare-and-set 3 8 9"];
-        let meant = [
+        let expected = [
             Change::Write { key: 0, value: 9 },
             Change::Write { key: 3, value: 9 },
             Change::CompareAndSet { key: 0, expect: None, value: 9 },
             Change::CompareAndSet { key: 3, expect: Some(8), value: 9 },
         ];
-        assert_eq!(changes.map(|line| request(typed(line)).command), meant);
+        assert_eq!(changes.map(|line| request(typed(line)).command), expected);
     }
 
     #[test]

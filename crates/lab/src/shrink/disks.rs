@@ -11,7 +11,8 @@ pub(super) struct Disks {
     disks: BTreeMap<NodeId, Disk>,
     /// The node of the current step. A sync begins when the step has ended.
     stepping: Option<NodeId>,
-    position: u64,
+    /// Number of syncs that have begun on all disks.
+    sync_count: u64,
 }
 
 #[derive(Default)]
@@ -20,9 +21,10 @@ struct Disk {
     saves: u64,
     durable: u64,
     syncs: u64,
-    /// When the pending sync began, and its position among all queued events.
+    /// When the pending sync began, and its position among the syncs of all disks.
     syncing: Option<(Duration, u64)>,
-    full: u32,
+    /// Number of active faults that fill the disk.
+    full_faults: u32,
 }
 
 impl Disks {
@@ -43,22 +45,23 @@ impl Disks {
 
     fn begin_sync(&mut self, node: NodeId, now: Duration) {
         let Some(disk) = self.disks.get_mut(&node) else { return };
-        if disk.saves > disk.durable && disk.syncing.is_none() && disk.full == 0 {
-            self.position += 1;
+        if disk.saves > disk.durable && disk.syncing.is_none() && disk.full_faults == 0 {
+            self.sync_count += 1;
             disk.syncs += 1;
-            disk.syncing = Some((now, self.position));
+            disk.syncing = Some((now, self.sync_count));
         }
     }
 
-    /// The position of the pending sync in the queue.
+    /// The position of the node's pending sync among all syncs; 0 if there is none.
     pub(super) fn position(&self, node: NodeId) -> u64 {
         self.disks.get(&node).and_then(|disk| disk.syncing).map_or(0, |(_, position)| position)
     }
 
-    /// Records a completed sync. Returns its duration as a direction.
-    pub(super) fn saved(&mut self, node: NodeId, at: Duration, count: u64) -> Option<Direction> {
+    /// Records a completed sync, after which `durable` saves of the incarnation are durable.
+    /// Returns the direction with its duration.
+    pub(super) fn record_sync(&mut self, node: NodeId, at: Duration, durable: u64) -> Option<Direction> {
         let disk = self.disks.get_mut(&node)?;
-        disk.durable = disk.durable.max(count);
+        disk.durable = disk.durable.max(durable);
         let (began, _) = disk.syncing.take()?;
         Some(Direction::Sync { node, number: disk.syncs, takes: saturating_difference(at, began) })
     }
@@ -76,19 +79,19 @@ impl Disks {
         pending
     }
 
-    pub(super) fn disk_full(&mut self, node: NodeId) {
-        self.disks.entry(node).or_default().full += 1;
+    pub(super) fn record_full(&mut self, node: NodeId) {
+        self.disks.entry(node).or_default().full_faults += 1;
     }
 
-    pub(super) fn disk_freed(&mut self, node: NodeId, now: Duration) {
+    pub(super) fn record_freed(&mut self, node: NodeId, now: Duration) {
         if let Some(disk) = self.disks.get_mut(&node) {
-            disk.full = disk.full.saturating_sub(1);
+            disk.full_faults = disk.full_faults.saturating_sub(1);
         }
         self.begin_sync(node, now);
     }
 
     /// Ends the recording: pending syncs did not complete.
-    pub(super) fn end(&mut self, at: Duration, directions: &mut Vec<Direction>) {
+    pub(super) fn finish(&mut self, at: Duration, directions: &mut Vec<Direction>) {
         for (node, disk) in &mut self.disks {
             directions.extend(disk.incomplete_sync(*node, at));
         }
@@ -96,6 +99,7 @@ impl Disks {
 }
 
 impl Disk {
+    /// The direction that keeps the pending sync from completing until after `at`.
     fn incomplete_sync(&mut self, node: NodeId, at: Duration) -> Option<Direction> {
         let (began, _) = self.syncing.take()?;
         let takes = saturating_difference(at, began) + Duration::from_millis(1);

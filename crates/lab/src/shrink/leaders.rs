@@ -15,35 +15,37 @@ const CANDIDACY_DELAYS: [u64; 5] = [0, 1, 10, 90, 100];
 
 impl<F: FamilyLab> Search<'_, F> {
     /// Tries to give each node that became the leader a command that makes it a candidate earlier.
-    pub(super) fn earlier_leaders(&mut self) {
-        let (Some(word), true) = (F::CANDIDACY_COMMAND, self.best.script.is_some()) else { return };
+    pub(super) fn try_earlier_leaders(&mut self) {
+        let (Some(candidacy_command), true) = (F::CANDIDACY_COMMAND, self.best.script.is_some()) else { return };
         let mut index = 0;
         while let Some((time, node)) = self.failure.chosen.get(index).copied()
             && !self.should_stop()
         {
-            self.earlier_leader(word, time, node);
+            self.try_earlier_leader(candidacy_command, time, node);
             index += 1;
         }
     }
 
     /// Tries to make one node the leader earlier. Returns whether a smaller run fails.
-    fn earlier_leader(&mut self, word: &str, time: Time, node: NodeId) -> bool {
+    fn try_earlier_leader(&mut self, candidacy_command: &str, time: Time, node: NodeId) -> bool {
         let elected_at = Duration::from_nanos(u64::try_from(time.nanos()).unwrap_or(0));
         let script = self.script();
         let times = script.commands.iter().map(|command| command.at);
-        let ends = script.faults.iter().map(|fault| fault.at + fault.lasts.unwrap_or(Duration::ZERO));
-        let last = times.chain(ends).filter(|at| *at < elected_at).max().unwrap_or(Duration::ZERO);
+        let fault_ends = script.faults.iter().map(|fault| fault.at + fault.lasts.unwrap_or(Duration::ZERO));
+        let last_event_at = times.chain(fault_ends).filter(|at| *at < elected_at).max().unwrap_or(Duration::ZERO);
         // The node's own election timer is not needed any more, so it is postponed.
-        let running_timer = self.failure.timers(node).partition_point(|set| *set <= Time::ZERO + last) as u64;
+        let running_timer_number =
+            self.failure.timers(node).partition_point(|set| *set <= Time::ZERO + last_event_at) as u64;
         let postponed = |number| Direction::Timer { node, number, takes: Duration::from_secs(1) };
-        let postponements = [None, Some(postponed(running_timer.max(1))), Some(postponed(running_timer + 1))];
+        let postponements =
+            [None, Some(postponed(running_timer_number.max(1))), Some(postponed(running_timer_number + 1))];
         for candidacy_delay in CANDIDACY_DELAYS.map(Duration::from_millis) {
-            let at = last + candidacy_delay;
+            let at = last_event_at + candidacy_delay;
             for election_delay in LEADERSHIP_DELAYS.map(Duration::from_millis) {
                 if at + election_delay >= elected_at {
                     continue;
                 }
-                let candidate = with_candidacy(&script, word, node, at, elected_at, at + election_delay);
+                let candidate = with_candidacy(&script, candidacy_command, node, at, elected_at, at + election_delay);
                 for postponement in postponements {
                     let mut candidate = candidate.clone();
                     candidate.directions.retain(|direction| {
@@ -64,7 +66,7 @@ impl<F: FamilyLab> Search<'_, F> {
 /// begins at `new_election_at`.
 fn with_candidacy(
     script: &Script,
-    word: &str,
+    candidacy_command: &str,
     node: NodeId,
     at: Duration,
     elected_at: Duration,
@@ -78,7 +80,7 @@ fn with_candidacy(
     };
     script.commands.iter_mut().for_each(|command| move_earlier(&mut command.at));
     script.faults.iter_mut().for_each(|fault| move_earlier(&mut fault.at));
-    script.commands.push(TimedCommand { at, node, word: word.into() });
+    script.commands.push(TimedCommand { at, node, word: candidacy_command.into() });
     script.commands.sort_by_key(|command| command.at);
     script
 }

@@ -14,9 +14,9 @@ impl<F: FamilyLab> Search<'_, F> {
             let mut end = self.best.nodes;
             while end > 0 && self.best.nodes > 1 && !self.should_stop() {
                 let from = end.saturating_sub(chunk);
-                let gone = RemovedNodes { from, until: end };
+                let removed = RemovedNodes { from, until: end };
                 if end - from < self.best.nodes {
-                    let candidate = gone.without(&self.best);
+                    let candidate = removed.without(&self.best);
                     self.try_spec(candidate);
                 }
                 end = from.min(self.best.nodes);
@@ -41,10 +41,11 @@ impl RemovedNodes {
     }
 
     fn faults(&self, faults: &[TimedFault]) -> Vec<TimedFault> {
-        let kept = |timed: &TimedFault| Some(TimedFault { fault: self.fault(&timed.fault)?, ..timed.clone() });
-        faults.iter().filter_map(kept).collect()
+        let keep = |timed: &TimedFault| Some(TimedFault { fault: self.fault(&timed.fault)?, ..timed.clone() });
+        faults.iter().filter_map(keep).collect()
     }
 
+    /// Returns the new id of a node; `None` if it is removed.
     fn node(&self, node: NodeId) -> Option<NodeId> {
         match node.index() {
             index if index < self.from => Some(node),
@@ -89,8 +90,8 @@ impl RemovedNodes {
                     let (from, to) = (sides.next()?, sides.next()?);
                     Fault::Cut(Cut::one_way(from, to).ok()?)
                 } else {
-                    let is_there = |side: &Side| side.named_nodes().is_none_or(|nodes| !nodes.is_empty());
-                    Fault::Cut(Cut::between(sides.filter(is_there).collect()).ok()?)
+                    let has_nodes = |side: &Side| side.named_nodes().is_none_or(|nodes| !nodes.is_empty());
+                    Fault::Cut(Cut::between(sides.filter(has_nodes).collect()).ok()?)
                 }
             }
             Fault::Link { links, change } => {

@@ -6,7 +6,7 @@ use crate::spec::Spec;
 use quorate_core::Duration;
 use quorate_journal::settings::{Direction, Fate, Latency};
 
-/// Durations up to this are never slow.
+/// No duration up to this counts as slower than in the first run.
 const QUICK: Duration = Duration::from_millis(10);
 
 /// The longest duration of completed messages, timers and syncs in a run.
@@ -43,7 +43,7 @@ impl Pace {
 
     /// Whether nothing in the experiment takes longer than in the first run.
     pub(super) fn allows_spec<F: FamilyLab>(&self, spec: &Spec<F>) -> bool {
-        let fits = |latency: Latency, most: Duration| !matches!(latency, Latency::Fixed(length) if length > most);
+        let fits = |latency: Latency, maximum: Duration| !matches!(latency, Latency::Fixed(length) if length > maximum);
         fits(spec.latency, self.messages)
             && fits(spec.disk, self.syncs)
             && spec.directions().iter().all(|direction| self.allows(direction))

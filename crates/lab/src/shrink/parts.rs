@@ -6,13 +6,13 @@ use quorate_journal::settings::Script;
 
 /// A kind of script lines.
 #[derive(Clone, Copy)]
-enum Part {
+enum LineKind {
     Directions,
     Faults,
     Commands,
 }
 
-impl Part {
+impl LineKind {
     fn count(self, script: &Script) -> usize {
         match self {
             Self::Directions => script.directions.len(),
@@ -39,21 +39,21 @@ impl<F: FamilyLab> Search<'_, F> {
         if self.best.script.is_none() {
             return;
         }
-        for part in [Part::Directions, Part::Faults, Part::Commands, Part::Directions] {
-            self.fewer_of(part);
+        for kind in [LineKind::Directions, LineKind::Faults, LineKind::Commands, LineKind::Directions] {
+            self.fewer_of(kind);
         }
     }
 
-    fn fewer_of(&mut self, part: Part) {
-        let mut chunk = part.count(&self.script());
+    fn fewer_of(&mut self, kind: LineKind) {
+        let mut chunk = kind.count(&self.script());
         while chunk > 0 && !self.should_stop() {
             // From the end, so that the beginning of the run stays unchanged for as long as
             // possible.
-            let mut end = part.count(&self.script());
+            let mut end = kind.count(&self.script());
             while end > 0 && !self.should_stop() {
                 let from = end.saturating_sub(chunk);
-                self.try_script(part.without(&self.script(), from, end - from));
-                end = from.min(part.count(&self.script()));
+                self.try_script(kind.without(&self.script(), from, end - from));
+                end = from.min(kind.count(&self.script()));
             }
             chunk /= 2;
         }

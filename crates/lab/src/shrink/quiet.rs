@@ -43,18 +43,16 @@ impl<F: FamilyLab> Search<'_, F> {
 
     /// Tries to postpone the timers of a node beyond the violation.
     fn postpone_timers(&mut self, node: NodeId) {
-        let until = self.failure.violation.time.nanos().unsigned_abs();
-        let takes = SECOND.times(1 + until / SECOND.nanos());
+        let violation_nanos = self.failure.violation.time.nanos().unsigned_abs();
+        let takes = SECOND.times(1 + violation_nanos / SECOND.nanos());
         let mut number = 1;
         while number <= (self.failure.timers(node).len() as u64).min(MAX_TIMERS) && !self.should_stop() {
             let mut script = self.script();
-            let same = |known: &Direction| matches!(known, Direction::Timer { node: whose, number: which, .. } if (*whose, *which) == (node, number));
-            if !script
-                .directions
-                .iter()
-                .any(|known| same(known) && saturating_difference(takes, length(known)) == Duration::ZERO)
-            {
-                script.directions.retain(|known| !same(known));
+            let is_same_timer = |direction: &Direction| matches!(*direction, Direction::Timer { node: other_node, number: other_number, .. } if (other_node, other_number) == (node, number));
+            if !script.directions.iter().any(|direction| {
+                is_same_timer(direction) && saturating_difference(takes, duration_of(direction)) == Duration::ZERO
+            }) {
+                script.directions.retain(|direction| !is_same_timer(direction));
                 script.directions.push(Direction::Timer { node, number, takes });
                 script.directions.sort();
                 self.try_script(script);
@@ -64,7 +62,7 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-fn length(direction: &Direction) -> Duration {
+fn duration_of(direction: &Direction) -> Duration {
     match direction {
         Direction::Timer { takes, .. } | Direction::Sync { takes, .. } => *takes,
         Direction::Message { .. } => Duration::ZERO,

@@ -23,7 +23,7 @@ pub(super) struct RecordedChoices {
     pub(super) script: Script,
     /// Faults that are visible in delayed or lost messages, and need not be in a script with these
     /// delays and losses.
-    pub(super) shown: Vec<TimedFault>,
+    pub(super) implied_faults: Vec<TimedFault>,
     pub(super) pace: Pace,
     pub(super) end: Duration,
     pub(super) obstacle: Option<Obstacle>,
@@ -47,18 +47,19 @@ pub(super) struct ChoiceRecorder<F: FamilyLab> {
     clock: Clock,
     /// Number of events put into the queue so far.
     position: u64,
-    links: BTreeMap<(NodeId, NodeId), u64>,
+    /// Number of messages sent on each link.
+    sent_counts: BTreeMap<(NodeId, NodeId), u64>,
     flights: BTreeMap<MessageId, MessageInFlight>,
     timers: Timers,
     disks: Disks,
-    /// Active faults, by their texts.
-    open: Vec<(String, usize)>,
-    /// Active faults that are visible in delayed or lost messages.
-    open_shown: Vec<(String, usize)>,
+    /// Active faults: the text of each, and its index in the script.
+    open_faults: Vec<(String, usize)>,
+    /// The same for `implied_faults`.
+    open_implied_faults: Vec<(String, usize)>,
     down: BTreeMap<NodeId, Downtime>,
     paused: BTreeMap<NodeId, Duration>,
     script: Script,
-    shown: Vec<TimedFault>,
+    implied_faults: Vec<TimedFault>,
     pace: Pace,
     obstacle: Option<Obstacle>,
     family: std::marker::PhantomData<F>,
@@ -75,26 +76,27 @@ enum Downtime {
 /// A message that was sent.
 struct MessageInFlight {
     link: (NodeId, NodeId),
+    /// The message's number on its link, from 1.
     number: u64,
-    sent: Duration,
+    sent_at: Duration,
     /// The recorded send time, without added delays.
-    sent_at: Time,
+    recorded_send_time: Time,
     position: u64,
     copies: u32,
-    arrived: u32,
+    arrived_copies: u32,
 }
 
-/// The instant of the last event, and its position in the queue.
+/// The instant of the last event, and the key by which the simulator orders events of one instant.
 #[derive(Clone, Copy, Default)]
 struct Clock {
     now: Duration,
-    place: (EventOrder, u64),
+    queue_key: (EventKind, u64),
     started: bool,
 }
 
-/// The order in which the simulator processes events of one instant.
+/// Kinds of events, in the order in which the simulator processes those of one instant.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum EventOrder {
+enum EventKind {
     #[default]
     Fault,
     Disk,
@@ -104,15 +106,18 @@ enum EventOrder {
 }
 
 impl Clock {
-    /// Returns the time of an event: its own if the simulator would process it in this order, else
-    /// slightly later.
-    fn reach(&mut self, at: Duration, rank: EventOrder, position: u64) -> Duration {
-        let place = (rank, position);
+    /// Advances to an event, and returns its time: its own if the simulator would process it in
+    /// this order, else slightly later.
+    fn advance_to(&mut self, at: Duration, kind: EventKind, position: u64) -> Duration {
+        let queue_key = (kind, position);
         // A fault at the very start precedes the start of the nodes.
-        let too_early = rank == EventOrder::Fault && self.started && at == Duration::ZERO && self.now == at;
-        self.now =
-            if (at, place) > (self.now, self.place) && !too_early { at } else { self.now + Duration::from_nanos(1) };
-        self.place = place;
+        let too_early = kind == EventKind::Fault && self.started && at == Duration::ZERO && self.now == at;
+        self.now = if (at, queue_key) > (self.now, self.queue_key) && !too_early {
+            at
+        } else {
+            self.now + Duration::from_nanos(1)
+        };
+        self.queue_key = queue_key;
         self.now
     }
 }
@@ -125,36 +130,36 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             origin: None,
             clock: Clock::default(),
             position: 0,
-            links: BTreeMap::new(),
+            sent_counts: BTreeMap::new(),
             flights: BTreeMap::new(),
             timers: Timers::default(),
             disks: Disks::default(),
-            open: Vec::new(),
-            open_shown: Vec::new(),
+            open_faults: Vec::new(),
+            open_implied_faults: Vec::new(),
             down: BTreeMap::new(),
             paused: BTreeMap::new(),
             script: Script::default(),
-            shown: Vec::new(),
+            implied_faults: Vec::new(),
             pace: Pace::default(),
             obstacle: None,
             family: std::marker::PhantomData,
         }
     }
 
-    /// Returns the recorded choices. Pending events come after the end.
+    /// Returns the recorded choices. Pending events happen slightly after the end.
     pub(super) fn finish(mut self) -> RecordedChoices {
         self.disks.end_step(self.clock.now);
         // Only completed events show how long things take.
         self.script.directions.iter().for_each(|direction| self.pace.record(direction));
-        let later = Duration::from_millis(1);
+        let margin = Duration::from_millis(1);
         for flight in std::mem::take(&mut self.flights).into_values() {
-            if flight.arrived < flight.copies {
-                let takes = saturating_difference(self.clock.now, flight.sent) + later;
+            if flight.arrived_copies < flight.copies {
+                let takes = saturating_difference(self.clock.now, flight.sent_at) + margin;
                 self.script.directions.push(flight.direction(takes));
             }
         }
-        self.timers.end(self.clock.now, &mut self.script.directions);
-        self.disks.end(self.clock.now, &mut self.script.directions);
+        self.timers.finish(self.clock.now, &mut self.script.directions);
+        self.disks.finish(self.clock.now, &mut self.script.directions);
         // Sorted by links and nodes for readability.
         self.script.directions.sort();
         // A permanently paused node has no further events, so the pause itself must be in the
@@ -164,7 +169,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.script.faults.sort_by_key(|timed| timed.at);
         RecordedChoices {
             script: self.script,
-            shown: self.shown,
+            implied_faults: self.implied_faults,
             pace: self.pace,
             end: self.clock.now,
             obstacle: self.obstacle,
@@ -180,10 +185,10 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         self.position
     }
 
-    /// Returns the time of an event that takes the next position in the queue.
-    fn reach(&mut self, at: Duration, rank: EventOrder) -> Duration {
+    /// Like [`Clock::advance_to`], for an event that takes the next position in the queue.
+    fn advance_to(&mut self, at: Duration, kind: EventKind) -> Duration {
         let position = self.next_position();
-        self.clock.reach(at, rank, position)
+        self.clock.advance_to(at, kind, position)
     }
 
     fn record_input(&mut self, time: Time, now: Time, node: NodeId, input: &ObservedInput<'_, F::Command>) {
@@ -192,42 +197,42 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         match input {
             ObservedInput::Start { incarnation, blank } => self.record_start(at, node, *incarnation, *blank),
             ObservedInput::Command(command) => {
-                let at = self.reach(at, EventOrder::Command);
+                let at = self.advance_to(at, EventKind::Command);
                 if let Some(word) = F::script_command(command) {
                     self.script.commands.push(TimedCommand { at, node, word: word.into_owned() });
                 }
             }
             ObservedInput::Message { id, .. } => self.record_arrival(at, *id),
             ObservedInput::Timer(body) => {
-                if let Some(set) = self.timers.take_fired(node, *body) {
-                    let at = self.clock.reach(at, EventOrder::Timer, set.position);
-                    self.script.directions.extend(set.direction(node, at, now));
+                if let Some(timer) = self.timers.take_fired(node, *body) {
+                    let at = self.clock.advance_to(at, EventKind::Timer, timer.position);
+                    self.script.directions.extend(timer.direction(node, at, now));
                 }
             }
             ObservedInput::Saved(count) => {
-                let at = self.clock.reach(at, EventOrder::Disk, self.disks.position(node));
-                self.script.directions.extend(self.disks.saved(node, at, *count));
+                let at = self.clock.advance_to(at, EventKind::Disk, self.disks.position(node));
+                self.script.directions.extend(self.disks.record_sync(node, at, *count));
             }
             ObservedInput::Suspect(_) | ObservedInput::Trust(_) | ObservedInput::View(_) | ObservedInput::Lease(_) => {
                 self.obstacle.get_or_insert(Obstacle::Foreign);
             }
             ObservedInput::DiskFull | ObservedInput::DiskFree => {}
         }
-        self.timers.clock(node, now);
+        self.timers.record_clock(node, now);
         self.disks.begin_step(node);
     }
 
-    /// In the simulator all nodes start at the beginning.
+    /// Records a restart. First starts are no choices: the simulator starts all nodes at once.
     fn record_start(&mut self, at: Duration, node: NodeId, incarnation: Incarnation, blank: bool) {
         self.clock.started = true;
-        let absence = self.down.remove(&node);
-        if incarnation == Incarnation::FIRST && absence.is_none() {
+        let downtime = self.down.remove(&node);
+        if incarnation == Incarnation::FIRST && downtime.is_none() {
             return;
         }
-        let at = self.reach(at, EventOrder::Fault);
-        let crash = match absence {
+        let at = self.advance_to(at, EventKind::Fault);
+        let crash = match downtime {
             Some(Downtime::Crash(index)) => Some(index),
-            Some(Downtime::Ended { at, kept }) => Some(self.crash(at, node, kept)),
+            Some(Downtime::Ended { at, kept }) => Some(self.push_crash(at, node, kept)),
             None => None,
         };
         match crash.and_then(|index| self.script.faults.get_mut(index)) {
@@ -240,7 +245,9 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         }
     }
 
-    fn crash(&mut self, at: Duration, node: NodeId, kept: u64) -> usize {
+    /// Adds a crash to the script, after which the disk has `kept` of the writes that were not
+    /// durable. Returns the fault's index.
+    fn push_crash(&mut self, at: Duration, node: NodeId, kept: u64) -> usize {
         let unsynced = if kept == 0 { Unsynced::Lost } else { Unsynced::Kept(kept) };
         self.script.faults.push(TimedFault { at, fault: Fault::Crash { node, unsynced }, lasts: None });
         self.script.faults.len() - 1
@@ -248,11 +255,11 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
 
     fn record_arrival(&mut self, at: Duration, id: MessageId) {
         let Some(flight) = self.flights.get_mut(&id) else { return };
-        let position = flight.position + u64::from(flight.arrived);
-        let at = self.clock.reach(at, EventOrder::Message, position);
-        self.script.directions.push(flight.direction(saturating_difference(at, flight.sent)));
-        flight.arrived += 1;
-        if flight.arrived >= flight.copies {
+        let position = flight.position + u64::from(flight.arrived_copies);
+        let at = self.clock.advance_to(at, EventKind::Message, position);
+        self.script.directions.push(flight.direction(saturating_difference(at, flight.sent_at)));
+        flight.arrived_copies += 1;
+        if flight.arrived_copies >= flight.copies {
             self.flights.remove(&id);
         }
     }
@@ -262,14 +269,21 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             return;
         }
         let link = (id.sender, to);
-        let count = self.links.entry(link).or_default();
+        let count = self.sent_counts.entry(link).or_default();
         *count += 1;
         let number = *count;
-        // A duplicate has its own position.
         let position = self.next_position();
+        // A duplicate would take the next position.
         self.position += 1;
-        let flight =
-            MessageInFlight { link, number, sent: self.clock.now, sent_at: time, position, copies: 1, arrived: 0 };
+        let flight = MessageInFlight {
+            link,
+            number,
+            sent_at: self.clock.now,
+            recorded_send_time: time,
+            position,
+            copies: 1,
+            arrived_copies: 0,
+        };
         self.flights.insert(id, flight);
     }
 
@@ -308,20 +322,20 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
                 }
             }
             WorldEvent::Crashed { node, lost_writes } => {
-                let at = self.reach(at, EventOrder::Fault);
+                let at = self.advance_to(at, EventKind::Fault);
                 let kept = self.disks.record_crash(*node, at, &mut self.script.directions).saturating_sub(*lost_writes);
-                self.timers.crash(*node, at, &mut self.script.directions);
+                self.timers.record_crash(*node, at, &mut self.script.directions);
                 self.record_resume(at, *node);
-                let index = self.crash(at, *node, kept);
+                let index = self.push_crash(at, *node, kept);
                 self.down.insert(*node, Downtime::Crash(index));
             }
             WorldEvent::Ended { node } => {
                 let kept = self.disks.record_crash(*node, at, &mut self.script.directions);
-                self.timers.crash(*node, self.clock.now, &mut self.script.directions);
+                self.timers.record_crash(*node, self.clock.now, &mut self.script.directions);
                 self.down.insert(*node, Downtime::Ended { at: at.max(self.clock.now), kept });
             }
             WorldEvent::Paused { node } => {
-                let at = self.reach(at, EventOrder::Fault);
+                let at = self.advance_to(at, EventKind::Fault);
                 self.paused.insert(*node, at);
             }
             // A paused node processes everything later, and those times are recorded.
@@ -332,7 +346,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
 
     fn record_resume(&mut self, at: Duration, node: NodeId) {
         let since = self.paused.remove(&node);
-        self.shown.extend(since.map(|since| pause(node, since, Some(saturating_difference(at, since)))));
+        self.implied_faults.extend(since.map(|since| pause(node, since, Some(saturating_difference(at, since)))));
     }
 
     /// A message that is lost on arrival counts as arriving: the crash or partition of its receiver
@@ -348,7 +362,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
                 }
                 self.flights.remove(&id);
             }
-            Loss::Cut if time == flight.sent_at => {
+            Loss::Cut if time == flight.recorded_send_time => {
                 self.flights.remove(&id);
             }
             Loss::Cut | Loss::Down => {
@@ -359,7 +373,7 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
     }
 
     fn record_change(&mut self, at: Duration, text: &str) {
-        // Earlier releases wrote the last word as two.
+        // The text ends with "forever", which earlier releases wrote as two words.
         if text.contains("the run repeats for") {
             self.obstacle = Some(Obstacle::Endless);
             return;
@@ -373,13 +387,13 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
         // crash that follows.
         let is_recorded = match &fault {
             Fault::Link { .. } => {
-                self.open_shown.push((text.to_owned(), self.shown.len()));
-                self.shown.push(TimedFault { at, fault: fault.clone(), lasts: None });
+                self.open_implied_faults.push((text.to_owned(), self.implied_faults.len()));
+                self.implied_faults.push(TimedFault { at, fault: fault.clone(), lasts: None });
                 false
             }
             Fault::Disk { trouble: DiskTrouble::Fails, .. } => false,
             Fault::Disk { node, trouble: DiskTrouble::Full } => {
-                self.disks.disk_full(*node);
+                self.disks.record_full(*node);
                 true
             }
             Fault::Skew { node, by } => {
@@ -394,29 +408,29 @@ impl<F: FamilyLab> ChoiceRecorder<F> {
             Fault::Crash { .. } | Fault::Restart { .. } | Fault::Pause { .. } | Fault::Resume { .. } => false,
         };
         if is_recorded {
-            let at = self.reach(at, EventOrder::Fault);
+            let at = self.advance_to(at, EventKind::Fault);
             if fault.kind().can_last() {
-                self.open.push((text.to_owned(), self.script.faults.len()));
+                self.open_faults.push((text.to_owned(), self.script.faults.len()));
             }
             self.script.faults.push(TimedFault { at, fault, lasts: None });
         }
     }
 
     fn record_fault_end(&mut self, at: Duration, text: &str) {
-        if let Some(index) = self.open_shown.iter().position(|(open, _)| open == text) {
-            let (_, fault) = self.open_shown.remove(index);
-            if let Some(timed) = self.shown.get_mut(fault) {
+        if let Some(index) = self.open_implied_faults.iter().position(|(open, _)| open == text) {
+            let (_, fault_index) = self.open_implied_faults.remove(index);
+            if let Some(timed) = self.implied_faults.get_mut(fault_index) {
                 timed.lasts = Some(saturating_difference(at, timed.at));
             }
             return;
         }
-        let Some(index) = self.open.iter().position(|(open, _)| open == text) else { return };
-        let (_, fault) = self.open.remove(index);
-        let at = self.reach(at, EventOrder::Fault);
-        if let Some(timed) = self.script.faults.get_mut(fault) {
+        let Some(index) = self.open_faults.iter().position(|(open, _)| open == text) else { return };
+        let (_, fault_index) = self.open_faults.remove(index);
+        let at = self.advance_to(at, EventKind::Fault);
+        if let Some(timed) = self.script.faults.get_mut(fault_index) {
             timed.lasts = Some(saturating_difference(at, timed.at));
             if let Fault::Disk { node, .. } = timed.fault {
-                self.disks.disk_freed(node, at);
+                self.disks.record_freed(node, at);
             }
         }
     }
@@ -429,7 +443,7 @@ fn pause(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
 impl MessageInFlight {
     fn direction(&self, length: Duration) -> Direction {
         let (from, to) = self.link;
-        let fate = if self.arrived == 0 { Fate::Takes(length) } else { Fate::Again(length) };
+        let fate = if self.arrived_copies == 0 { Fate::Takes(length) } else { Fate::Again(length) };
         Direction::Message { from, to, number: self.number, fate }
     }
 }

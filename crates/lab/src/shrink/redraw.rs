@@ -10,10 +10,11 @@ use quorate_journal::property::Kind;
 use quorate_journal::settings::{Latency, Script, TimedCommand};
 use std::collections::BTreeSet;
 
-/// Pairs of commands are removed only from scripts with at most this many commands.
-const MAX_PAIRS: usize = 8;
+/// A script with at most this many commands is small: the search also removes pairs of its commands
+/// and delays single ones.
+const SMALL_SCRIPT: usize = 8;
 const SEEDS: u64 = 20;
-/// Number of seeds for scripts with one delayed command.
+/// Number of seeds for sparse scripts and for those with one delayed command.
 const DELAYED_SEEDS: u64 = 4;
 
 impl<F: FamilyLab> Search<'_, F> {
@@ -45,9 +46,10 @@ impl<F: FamilyLab> Search<'_, F> {
         // Dense, sparse and delayed commands lead to different interleavings.
         let sparse = compressed(script, millis(20));
         let mut scripts = vec![script.clone(), compressed(script, millis(1)), sparse.clone()];
-        if script.commands.len() <= MAX_PAIRS {
+        if script.commands.len() <= SMALL_SCRIPT {
             scripts.extend((0..script.commands.len()).map(|index| with_delayed_command(&sparse, index, millis(5))));
         }
+        // The first two scripts are tried with all seeds.
         let scripts_for = |seed| scripts.iter().take(if seed <= DELAYED_SEEDS { usize::MAX } else { 2 }).cloned();
         for (seed, script) in
             (1..=SEEDS).flat_map(|seed| scripts_for(seed).map(move |script| (seed, script)).collect::<Vec<_>>())
@@ -90,7 +92,7 @@ fn fewer_commands(script: &Script) -> Vec<Script> {
         scripts.extend((0..count).step_by(chunk).map(|from| without(&|index| (from..from + chunk).contains(&index))));
         chunk /= 2;
     }
-    if count <= MAX_PAIRS {
+    if count <= SMALL_SCRIPT {
         let pairs = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
         scripts.extend(pairs.map(|(one, other)| without(&|index| index == one || index == other)));
     }

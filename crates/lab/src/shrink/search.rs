@@ -3,7 +3,7 @@
 use super::pace::Pace;
 use super::size::{Size, figures, size, without_unused_parts};
 use super::trial::{self, Failure, ProgressBlockers};
-use super::{End, Figures, Progress, Shrunk, is_explicit, record_choices, smaller};
+use super::{End, Figures, Progress, Shrunk, is_explicit, record_choices, with_smaller_settings};
 use crate::family::FamilyLab;
 use crate::spec::{LinkChoice, Spec};
 use quorate_core::Duration;
@@ -255,7 +255,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             if tries_other_seeds {
                 search.reduce_random_run();
             }
-            search.begin_scripted();
+            search.script_commands_and_faults();
             search.make_explicit();
             search.remove_parts();
             is_explicit(&search.best)
@@ -303,7 +303,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             self.fewer_nodes();
             self.fewer_lines();
             self.simpler_settings();
-            self.earlier_leaders();
+            self.try_earlier_leaders();
             self.shorten_times();
             self.remove_events();
             self.fewer_lines();
@@ -352,7 +352,7 @@ impl<'a, F: FamilyLab> Search<'a, F> {
             change(&mut candidate, millisecond, zero);
             self.try_simpler(candidate);
         }
-        while smaller(&self.best).into_iter().any(|candidate| self.try_simpler(candidate)) {}
+        while with_smaller_settings(&self.best).into_iter().any(|candidate| self.try_simpler(candidate)) {}
     }
 }
 

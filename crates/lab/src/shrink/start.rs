@@ -4,7 +4,9 @@
 use super::nodes::RemovedNodes;
 use super::search::Search;
 use super::size::without_unused_parts;
-use super::{explicit, fewer, is_explicit, record_choices, scripted, smaller, with_fast_messages};
+use super::{
+    explicit, is_explicit, record_choices, scripted, smaller_counts, with_fast_messages, with_smaller_settings,
+};
 use crate::chaos::FaultMix;
 use crate::family::FamilyLab;
 use crate::spec::Spec;
@@ -48,26 +50,26 @@ impl<F: FamilyLab> Search<'_, F> {
         if is_explicit(&self.best) {
             return;
         }
-        if self.begin_scripted() {
+        if self.script_commands_and_faults() {
             self.remove_parts_with_random_choices();
         }
     }
 
     /// Replaces the best run with a script of its commands and faults, if that fails. Returns
     /// whether it does.
-    pub(super) fn begin_scripted(&mut self) -> bool {
-        [false, true].into_iter().any(|is_full| {
-            let script = scripted(&self.best, record_choices(&self.best, &self.failure), is_full);
-            self.begin_script(&script)
+    pub(super) fn script_commands_and_faults(&mut self) -> bool {
+        [false, true].into_iter().any(|with_implied_faults| {
+            let script = scripted(&self.best, record_choices(&self.best, &self.failure), with_implied_faults);
+            self.accept_failing_script(&script)
         })
     }
 
     /// Makes the first failing script the best run, and returns whether there is one. Clients of a
     /// script do not retry, so commands that a crash would lose are removed if necessary.
-    fn begin_script(&mut self, scripted: &Spec<F>) -> bool {
+    fn accept_failing_script(&mut self, scripted: &Spec<F>) -> bool {
         let Some(script) = &scripted.script else { return false };
-        let uncrashed = [0, 1, 10].map(|seconds| without_crashed_commands(script, Duration::from_secs(seconds)));
-        let only = |script: &Script, word: &str| {
+        let without_lost = [0, 1, 10].map(|seconds| without_crashed_commands(script, Duration::from_secs(seconds)));
+        let only_command = |script: &Script, word: &str| {
             let commands = script
                 .commands
                 .iter()
@@ -76,8 +78,9 @@ impl<F: FamilyLab> Search<'_, F> {
                 .collect();
             Script { commands, ..script.clone() }
         };
-        let one_kind = F::COMMANDS.iter().flat_map(|word| uncrashed.iter().map(move |script| only(script, word)));
-        let scripts: Vec<_> = uncrashed.iter().cloned().chain(one_kind).collect();
+        let one_kind =
+            F::COMMANDS.iter().flat_map(|word| without_lost.iter().map(move |script| only_command(script, word)));
+        let scripts: Vec<_> = without_lost.iter().cloned().chain(one_kind).collect();
         let seeds = std::iter::once(scripted.seed).chain(1..=FIRST_SEEDS);
         for (seed, script) in seeds.flat_map(|seed| scripts.iter().map(move |script| (seed, script))) {
             let candidate = Spec { seed, script: Some(script.clone()), ..scripted.clone() };
@@ -102,7 +105,7 @@ impl<F: FamilyLab> Search<'_, F> {
     /// Smaller experiments with random choices left.
     fn smaller_random_specs(&self) -> Vec<Spec<F>> {
         let spec = &self.best;
-        let nodes = fewer(spec.nodes as u64);
+        let nodes = smaller_counts(spec.nodes as u64);
         let nodes = nodes.map(|nodes| RemovedNodes { from: nodes as usize, until: spec.nodes }.without(spec));
         let zero = Latency::Fixed(Duration::ZERO);
         let simple = [
@@ -113,7 +116,7 @@ impl<F: FamilyLab> Search<'_, F> {
         ];
         // Another seed may fail earlier.
         let others = simple.into_iter().filter(|candidate| candidate != spec).chain([spec.clone()]);
-        nodes.chain(smaller(spec)).chain(others).collect()
+        nodes.chain(with_smaller_settings(spec)).chain(others).collect()
     }
 
     /// Writes all random choices as a script.
@@ -154,13 +157,13 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// A script without the commands to nodes that crash soon after.
-fn without_crashed_commands(script: &Script, soon: Duration) -> Script {
+/// A script without the commands to nodes that crash `within` this duration after.
+fn without_crashed_commands(script: &Script, within: Duration) -> Script {
     let mut script = script.clone();
     let crashes: Vec<_> = script.faults.iter().filter(|timed| matches!(timed.fault, Fault::Crash { .. })).collect();
     let is_lost = |command: &TimedCommand| {
-        let soon = |crash: &&TimedFault| (command.at..command.at + soon).contains(&crash.at);
-        crashes.iter().any(|crash| crash.fault.node() == Some(command.node) && soon(crash))
+        let is_soon = |crash: &&TimedFault| (command.at..command.at + within).contains(&crash.at);
+        crashes.iter().any(|crash| crash.fault.node() == Some(command.node) && is_soon(crash))
     };
     let commands = script.commands.iter().filter(|command| !is_lost(command)).cloned().collect();
     script.commands = commands;

@@ -15,13 +15,13 @@ use quorate_journal::words;
 /// The inputs of a run, without their times.
 struct Inputs {
     texts: Vec<String>,
-    most: u64,
+    max_lines: u64,
     lines: u64,
 }
 
 impl Inputs {
-    fn up_to(most: u64) -> Self {
-        Self { texts: Vec::new(), most, lines: 0 }
+    fn up_to(max_lines: u64) -> Self {
+        Self { texts: Vec::new(), max_lines, lines: 0 }
     }
 }
 
@@ -29,7 +29,7 @@ impl<C: std::fmt::Display, E> Observer<C, E> for Inputs {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         if let Moment::Input { node, input, .. } = moment
-            && self.lines <= self.most
+            && self.lines <= self.max_lines
             && !matches!(input, ObservedInput::Start { incarnation: Incarnation::FIRST, .. })
         {
             let text = match input {
@@ -41,25 +41,25 @@ impl<C: std::fmt::Display, E> Observer<C, E> for Inputs {
     }
 }
 
-fn failing<F: FamilyLab>(spec: &Spec<F>) -> Option<Failure> {
+fn find_failure<F: FamilyLab>(spec: &Spec<F>) -> Option<Failure> {
     spec.validate().unwrap();
     trial::find_failure(spec, None)
 }
 
 /// Asserts that the script of a failing run repeats it, input by input. Returns `false` if the run
 /// does not fail.
-fn repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
+fn assert_repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
     spec.validate().unwrap();
-    let Some(failure) = failing(spec) else { return false };
+    let Some(failure) = find_failure(spec) else { return false };
     let script = explicit(spec, record_choices(spec, &failure), &failure);
     script.validate().unwrap();
     let line = failure.violation.line;
     let original = simulate(spec, Inputs::up_to(line)).observer.texts;
     let repeated = simulate(&script, Inputs::up_to(u64::MAX)).observer.texts;
-    let differs = original.iter().zip(&repeated).position(|(one, other)| one != other);
+    let first_difference = original.iter().zip(&repeated).position(|(one, other)| one != other);
     // The length of a run's end depends on the time of its last command.
     let is_short = failure.kind == Kind::Always && repeated.len() < original.len();
-    if let Some(index) = differs.or(is_short.then_some(repeated.len())) {
+    if let Some(index) = first_difference.or(is_short.then_some(repeated.len())) {
         let from = index.saturating_sub(5);
         let [original, repeated] =
             [&original, &repeated].map(|texts| &texts[from.min(texts.len())..(index + 3).min(texts.len())]);
@@ -69,39 +69,39 @@ fn repeats<F: FamilyLab>(spec: &Spec<F>) -> bool {
             script.script.unwrap_or_default()
         );
     }
-    assert_eq!(failing(&script).map(|failure| failure.name), Some(failure.name), "{}", spec.command("sim"));
+    assert_eq!(find_failure(&script).map(|failure| failure.name), Some(failure.name), "{}", spec.command("sim"));
     true
 }
 
-fn all_repeat<F: FamilyLab>(spec: &Spec<F>, seeds: u64) {
-    let compared = (1..=seeds).filter(|seed| repeats(&Spec { seed: *seed, ..spec.clone() })).count();
+fn assert_all_repeat<F: FamilyLab>(spec: &Spec<F>, seeds: u64) {
+    let compared = (1..=seeds).filter(|seed| assert_repeats(&Spec { seed: *seed, ..spec.clone() })).count();
     assert!(compared > 0, "no seed fails: {}", spec.command("sim"));
 }
 
 #[test]
 fn mutex_runs_repeat() {
     let spec = |algorithm: &str| Spec::<Mutex>::named(algorithm).unwrap();
-    all_repeat(&spec("ricart-agrawala-clock-only"), 60);
-    all_repeat(&Spec { nodes: 5, ..spec("ricart-agrawala-node-only") }, 60);
-    all_repeat(&Spec { nodes: 4, ..spec("ricart-agrawala-first-only") }, 60);
-    all_repeat(&Spec { latency: "long-tail:2ms".parse().unwrap(), ..spec("ricart-agrawala-clock-only") }, 60);
+    assert_all_repeat(&spec("ricart-agrawala-clock-only"), 60);
+    assert_all_repeat(&Spec { nodes: 5, ..spec("ricart-agrawala-node-only") }, 60);
+    assert_all_repeat(&Spec { nodes: 4, ..spec("ricart-agrawala-first-only") }, 60);
+    assert_all_repeat(&Spec { latency: "long-tail:2ms".parse().unwrap(), ..spec("ricart-agrawala-clock-only") }, 60);
 }
 
 #[test]
 fn runs_with_faults_repeat() {
     let spec = |algorithm: &str| Spec::<Mutex>::named(algorithm).unwrap();
     let random = "crash=1,pause=2,cut=1,deaf=1,skew=1,drift=1".parse().unwrap();
-    all_repeat(&Spec { random_faults: random, ..spec("ricart-agrawala-clock-only") }, 60);
+    assert_all_repeat(&Spec { random_faults: random, ..spec("ricart-agrawala-clock-only") }, 60);
     let pauses = "pause=3".parse().unwrap();
-    all_repeat(&Spec { random_faults: pauses, fifo: true, ..spec("ricart-agrawala-clock-only") }, 60);
+    assert_all_repeat(&Spec { random_faults: pauses, fifo: true, ..spec("ricart-agrawala-clock-only") }, 60);
     let lossy = Spec { loss: "0.1".parse().unwrap(), duplicate: "0.1".parse().unwrap(), ..spec("central") };
-    all_repeat(&Spec { links: crate::LinkChoice::Bare, ..lossy.clone() }, 40);
-    all_repeat(&Spec { algorithm: Algorithm::named("ricart-agrawala-clock-only").unwrap(), ..lossy }, 40);
+    assert_all_repeat(&Spec { links: crate::LinkChoice::Bare, ..lossy.clone() }, 40);
+    assert_all_repeat(&Spec { algorithm: Algorithm::named("ricart-agrawala-clock-only").unwrap(), ..lossy }, 40);
     let busy = Spec { processing: "uniform:0ms..2ms".parse().unwrap(), ..spec("ricart-agrawala-clock-only") };
-    all_repeat(&busy, 60);
+    assert_all_repeat(&busy, 60);
 }
 
-fn replicas(algorithm: &str, nodes: usize, faults: &str) -> Spec<Replica> {
+fn replica_spec(algorithm: &str, nodes: usize, faults: &str) -> Spec<Replica> {
     let mut text = String::new();
     for step in 0..40_u64 {
         let word = if step % 3 == 0 { "read" } else { "write" };
@@ -117,13 +117,13 @@ fn replicas(algorithm: &str, nodes: usize, faults: &str) -> Spec<Replica> {
 
 #[test]
 fn replica_runs_repeat() {
-    all_repeat(&replicas("replica-applied-twice", 1, "crash=3"), 30);
-    all_repeat(&replicas("replica-applied-twice", 3, "crash=3,full=1,disk=2,pause=1"), 30);
+    assert_all_repeat(&replica_spec("replica-applied-twice", 1, "crash=3"), 30);
+    assert_all_repeat(&replica_spec("replica-applied-twice", 3, "crash=3,full=1,disk=2,pause=1"), 30);
     let slow =
-        Spec { disk: "uniform:0ms..40ms".parse().unwrap(), ..replicas("replica-early-ack", 1, "crash=4,disk=2") };
-    all_repeat(&slow, 60);
-    all_repeat(
-        &Spec { loss: "0.1".parse().unwrap(), ..replicas("replica-applied-twice", 3, "crash=3,cut=2,drift=3") },
+        Spec { disk: "uniform:0ms..40ms".parse().unwrap(), ..replica_spec("replica-early-ack", 1, "crash=4,disk=2") };
+    assert_all_repeat(&slow, 60);
+    assert_all_repeat(
+        &Spec { loss: "0.1".parse().unwrap(), ..replica_spec("replica-applied-twice", 3, "crash=3,cut=2,drift=3") },
         60,
     );
 }
@@ -132,5 +132,5 @@ fn replica_runs_repeat() {
 fn election_runs_repeat() {
     let settings = election::Settings { repair: Repair::None, ..Default::default() };
     let spec = Spec::<Election> { nodes: 3, settings, ..Spec::named("chang-roberts").unwrap() };
-    all_repeat(&Spec { random_faults: "cut=2,crash=1".parse().unwrap(), ..spec }, 60);
+    assert_all_repeat(&Spec { random_faults: "cut=2,crash=1".parse().unwrap(), ..spec }, 60);
 }

@@ -9,18 +9,19 @@ use std::collections::BTreeMap;
 /// The pending timers and clocks of all nodes.
 #[derive(Default)]
 pub(super) struct Timers {
-    count: BTreeMap<NodeId, u64>,
-    set: BTreeMap<(NodeId, String), PendingTimer>,
-    /// For each node: its clock at the last step, the sum of its jumps, and whether it was ever
-    /// wrong.
+    /// Number of timers that each node has set.
+    set_counts: BTreeMap<NodeId, u64>,
+    /// By node and timer name.
+    pending: BTreeMap<(NodeId, String), PendingTimer>,
     clocks: BTreeMap<NodeId, ClockState>,
 }
 
-/// The clock of a node.
+/// The clock of a node: its time at the last step, the sum of its jumps, and whether it was ever
+/// wrong.
 #[derive(Clone, Copy, Default)]
 struct ClockState {
     now: Time,
-    jumped: i64,
+    jumped_nanos: i64,
     is_wrong: bool,
 }
 
@@ -28,48 +29,49 @@ struct ClockState {
 pub(super) struct PendingTimer {
     number: u64,
     span: Span,
-    at: Duration,
+    set_at: Duration,
     pub(super) position: u64,
-    /// The node's clock when the timer was set, and the jumps until then.
-    own: ClockState,
-    /// The node's clock now.
-    latest: ClockState,
+    clock_when_set: ClockState,
+    /// The node's clock at its latest step.
+    latest_clock: ClockState,
 }
 
 impl PendingTimer {
     /// The direction for a timer that fired; `None` if its duration was fixed.
     pub(super) fn direction(&self, node: NodeId, at: Duration, now: Time) -> Option<Direction> {
-        let takes = if self.latest.is_wrong {
-            let moved = self.latest.jumped - self.own.jumped;
-            Time::from_nanos(now.nanos().saturating_sub(moved)).since(self.own.now)
+        let takes = if self.latest_clock.is_wrong {
+            let jumped_since = self.latest_clock.jumped_nanos - self.clock_when_set.jumped_nanos;
+            Time::from_nanos(now.nanos().saturating_sub(jumped_since)).since(self.clock_when_set.now)
         } else {
-            saturating_difference(at, self.at)
+            saturating_difference(at, self.set_at)
         };
         let Span { earliest, latest } = self.span;
         let fixed = earliest == latest && takes == earliest;
         (!fixed).then_some(Direction::Timer { node, number: self.number, takes })
     }
 
-    /// The direction that keeps a timer from firing before this instant. A wrong clock runs at most
+    /// The direction that keeps a timer from firing before this instant; `None` if the timer cannot
+    /// fire earlier anyway. A wrong clock runs at most
     /// twice as fast.
-    fn hold_until(&self, node: NodeId, until: Duration, is_wrong: bool) -> Option<Direction> {
-        let elapsed = saturating_difference(until, self.at).times(if is_wrong { 2 } else { 1 });
+    fn hold_until(&self, node: NodeId, until: Duration, has_wrong_clock: bool) -> Option<Direction> {
+        let elapsed = saturating_difference(until, self.set_at).times(if has_wrong_clock { 2 } else { 1 });
         let takes = elapsed + Duration::from_millis(1);
         (self.span.earliest <= elapsed).then_some(Direction::Timer { node, number: self.number, takes })
     }
 }
 
 impl Timers {
-    pub(super) fn clock(&mut self, node: NodeId, now: Time) {
+    pub(super) fn record_clock(&mut self, node: NodeId, now: Time) {
         self.clocks.entry(node).or_default().now = now;
     }
 
-    pub(super) fn record_jump(&mut self, node: NodeId, by: i64) {
+    pub(super) fn record_jump(&mut self, node: NodeId, by_nanos: i64) {
         let clock = self.clocks.entry(node).or_default();
-        clock.jumped = clock.jumped.saturating_add(by);
+        clock.jumped_nanos = clock.jumped_nanos.saturating_add(by_nanos);
         clock.is_wrong = true;
     }
 
+    /// Records that a timer is set. It replaces a pending one of the same name.
     pub(super) fn set(
         &mut self,
         node: NodeId,
@@ -80,40 +82,43 @@ impl Timers {
         directions: &mut Vec<Direction>,
     ) {
         self.cancel(node, timer, at, directions);
-        let count = self.count.entry(node).or_default();
+        let count = self.set_counts.entry(node).or_default();
         *count += 1;
-        let own = self.clocks.get(&node).copied().unwrap_or_default();
-        let set = PendingTimer { number: *count, span, at, position, own, latest: own };
-        self.set.insert((node, name(timer)), set);
+        let clock_when_set = self.clocks.get(&node).copied().unwrap_or_default();
+        let pending =
+            PendingTimer { number: *count, span, set_at: at, position, clock_when_set, latest_clock: clock_when_set };
+        self.pending.insert((node, name(timer)), pending);
     }
 
     pub(super) fn cancel(&mut self, node: NodeId, timer: Body<'_>, at: Duration, directions: &mut Vec<Direction>) {
-        if let Some(set) = self.set.remove(&(node, name(timer))) {
-            directions.extend(set.hold_until(node, at, self.is_wrong(node)));
+        if let Some(pending) = self.pending.remove(&(node, name(timer))) {
+            directions.extend(pending.hold_until(node, at, self.has_wrong_clock(node)));
         }
     }
 
-    fn is_wrong(&self, node: NodeId) -> bool {
+    fn has_wrong_clock(&self, node: NodeId) -> bool {
         self.clocks.get(&node).is_some_and(|clock| clock.is_wrong)
     }
 
     /// Removes and returns the timer that fires.
     pub(super) fn take_fired(&mut self, node: NodeId, timer: Body<'_>) -> Option<PendingTimer> {
-        let latest = self.clocks.get(&node).copied().unwrap_or_default();
-        let set = self.set.remove(&(node, name(timer)))?;
-        Some(PendingTimer { latest, ..set })
+        let latest_clock = self.clocks.get(&node).copied().unwrap_or_default();
+        let pending = self.pending.remove(&(node, name(timer)))?;
+        Some(PendingTimer { latest_clock, ..pending })
     }
 
-    pub(super) fn crash(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) {
-        let names: Vec<_> = self.set.keys().filter(|(whose, _)| *whose == node).cloned().collect();
-        for name in names {
-            directions.extend(self.set.remove(&name).and_then(|set| set.hold_until(node, at, self.is_wrong(node))));
+    pub(super) fn record_crash(&mut self, node: NodeId, at: Duration, directions: &mut Vec<Direction>) {
+        let keys: Vec<_> = self.pending.keys().filter(|(owner, _)| *owner == node).cloned().collect();
+        for key in keys {
+            directions.extend(
+                self.pending.remove(&key).and_then(|timer| timer.hold_until(node, at, self.has_wrong_clock(node))),
+            );
         }
     }
 
-    pub(super) fn end(&mut self, at: Duration, directions: &mut Vec<Direction>) {
-        for ((node, _), set) in std::mem::take(&mut self.set) {
-            directions.extend(set.hold_until(node, at, self.is_wrong(node)));
+    pub(super) fn finish(&mut self, at: Duration, directions: &mut Vec<Direction>) {
+        for ((node, _), timer) in std::mem::take(&mut self.pending) {
+            directions.extend(timer.hold_until(node, at, self.has_wrong_clock(node)));
         }
     }
 }

@@ -28,18 +28,18 @@ impl<F: FamilyLab> Search<'_, F> {
         }
         let mut index = 0;
         while index < times(&mut self.script()).len() && !self.should_stop() {
-            while self.simpler_time(index) && self.tries_many_values {}
+            while self.simplify_time(index) && self.tries_many_values {}
             index += 1;
         }
         if self.tries_many_values {
-            self.simpler_pairs();
+            self.shorten_pairs();
         }
         self.close_gaps();
     }
 
     /// Whether it is worth trying many values: not while most are about to be removed, nor if there
     /// are too many.
-    fn is_thorough(&self) -> bool {
+    fn tries_more_values(&self) -> bool {
         self.tries_many_values && times(&mut self.script()).len() <= MAX_THOROUGH
     }
 
@@ -49,9 +49,10 @@ impl<F: FamilyLab> Search<'_, F> {
         while let Some((before, after)) = gap(&self.script(), index)
             && !self.should_stop()
         {
-            let shorter = shorter(saturating_difference(after, before), self.is_thorough());
-            let closed =
-                shorter.into_iter().any(|shorter| self.try_script(moved(&self.script(), after, before + shorter)));
+            let shorter = shorter(saturating_difference(after, before), self.tries_more_values());
+            let closed = shorter
+                .into_iter()
+                .any(|shorter| self.try_script(moved_earlier(&self.script(), after, before + shorter)));
             // A shortened gap may be shortened again.
             if !closed {
                 index += 1;
@@ -61,53 +62,57 @@ impl<F: FamilyLab> Search<'_, F> {
 
     /// Shortens all times by the same factor.
     fn scale(&mut self) {
-        let faster = |script: &Script, share: u64| {
+        let scaled_to = |script: &Script, tenths: u64| {
             let mut script = script.clone();
             for time in times(&mut script) {
-                let scaled = Duration::from_nanos(time.nanos() / 10 * share);
+                let scaled = Duration::from_nanos(time.nanos() / 10 * tenths);
                 *time = if *time >= MILLISECOND { floor(scaled, MILLISECOND).max(MILLISECOND) } else { *time };
             }
             script
         };
-        for share in [1, 2, 5, 7, 9] {
-            while !self.should_stop() && self.try_script(faster(&self.script(), share)) {}
+        for tenths in [1, 2, 5, 7, 9] {
+            while !self.should_stop() && self.try_script(scaled_to(&self.script(), tenths)) {}
         }
     }
 
     /// Gives one time or duration a simpler value. Returns whether that was possible.
-    fn simpler_time(&mut self, index: usize) -> bool {
+    fn simplify_time(&mut self, index: usize) -> bool {
         let Some(now) = times(&mut self.script()).get(index).map(|time| **time) else { return false };
-        // Durations of zero are hard to imagine, but so are fractions of a millisecond.
-        let instants = self.script().commands.len() + self.script().faults.len();
-        let least = if index < instants || now < MILLISECOND { Duration::ZERO } else { MILLISECOND };
-        let values = shorter(now, self.is_thorough())
+        // A duration of zero is hard to imagine. Only fractions of a millisecond, which are just as
+        // hard, become zero.
+        let instant_count = self.script().commands.len() + self.script().faults.len();
+        let minimum = if index < instant_count || now < MILLISECOND { Duration::ZERO } else { MILLISECOND };
+        let values = shorter(now, self.tries_more_values())
             .into_iter()
-            .chain(rounder(now).into_iter().filter(|_| !self.has_random_choices));
-        let values: Vec<_> = values.filter(|value| *value >= least).collect();
+            .chain(rounded_up(now).into_iter().filter(|_| !self.has_random_choices));
+        let values: Vec<_> = values.filter(|value| *value >= minimum).collect();
         values.into_iter().any(|value| self.try_times(&[(index, value)]))
     }
 
     /// Shortens two times or durations by the same amount: their difference may matter.
-    fn simpler_pairs(&mut self) {
+    fn shorten_pairs(&mut self) {
         let count = times(&mut self.script()).len();
         if count > MAX_PAIRED {
             return;
         }
         for (one, other) in (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other))) {
-            while !self.should_stop() && self.simpler_pair(one, other) {}
+            while !self.should_stop() && self.shorten_pair(one, other) {}
         }
     }
 
-    fn simpler_pair(&mut self, one: usize, other: usize) -> bool {
+    fn shorten_pair(&mut self, one: usize, other: usize) -> bool {
         let mut script = self.script();
         let all = times(&mut script);
         let (Some(first), Some(second)) = (all.get(one).map(|time| **time), all.get(other).map(|time| **time)) else {
             return false;
         };
-        let least = first.min(second);
-        shorter(least, false).into_iter().filter(|value| *value >= MILLISECOND).any(|value| {
-            let cut = saturating_difference(least, value);
-            self.try_times(&[(one, saturating_difference(first, cut)), (other, saturating_difference(second, cut))])
+        let minimum = first.min(second);
+        shorter(minimum, false).into_iter().filter(|value| *value >= MILLISECOND).any(|value| {
+            let shortening = saturating_difference(minimum, value);
+            self.try_times(&[
+                (one, saturating_difference(first, shortening)),
+                (other, saturating_difference(second, shortening)),
+            ])
         })
     }
 
@@ -123,12 +128,12 @@ impl<F: FamilyLab> Search<'_, F> {
     }
 }
 
-/// Simple values that are shorter, the shortest first; more of them if `is_thorough`.
-fn shorter(now: Duration, is_thorough: bool) -> Vec<Duration> {
-    let part = |share: u64| floor(Duration::from_nanos(now.nanos() / 8 * share), MILLISECOND);
+/// Simple values that are shorter, the shortest first; more of them if `tries_more_values`.
+fn shorter(now: Duration, tries_more_values: bool) -> Vec<Duration> {
+    let part = |eighths: u64| floor(Duration::from_nanos(now.nanos() / 8 * eighths), MILLISECOND);
     let mut values = vec![Duration::ZERO, MILLISECOND, part(4)];
     values.extend([1_000, 100, 10, 1].map(|unit| floor(now, Duration::from_millis(unit))));
-    if is_thorough {
+    if tries_more_values {
         values.extend([2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1_000].map(Duration::from_millis));
         values.extend([6, 7].map(part));
         values.push(saturating_difference(now, MILLISECOND));
@@ -140,10 +145,10 @@ fn shorter(now: Duration, is_thorough: bool) -> Vec<Duration> {
 }
 
 /// Slightly longer values in whole milliseconds, for a value with a fraction.
-fn rounder(now: Duration) -> Vec<Duration> {
+fn rounded_up(now: Duration) -> Vec<Duration> {
     let whole = floor(now, MILLISECOND);
-    let is_wrong = whole != now;
-    [1, 2, 5, 10].into_iter().filter(|_| is_wrong).map(|more| whole + Duration::from_millis(more)).collect()
+    let has_fraction = whole != now;
+    [1, 2, 5, 10].into_iter().filter(|_| has_fraction).map(|more| whole + Duration::from_millis(more)).collect()
 }
 
 /// Every instant of a script, then every duration.
@@ -175,7 +180,7 @@ fn instants(script: &Script) -> Vec<Duration> {
     all
 }
 
-/// The gap before the instant with this index.
+/// The gap before the instant with this index: its beginning and its end.
 fn gap(script: &Script, index: usize) -> Option<(Duration, Duration)> {
     let instants = instants(script);
     let after = *instants.get(index)?;
@@ -184,7 +189,7 @@ fn gap(script: &Script, index: usize) -> Option<(Duration, Duration)> {
 }
 
 /// Moves everything from one instant on to an earlier one.
-fn moved(script: &Script, from: Duration, to: Duration) -> Script {
+fn moved_earlier(script: &Script, from: Duration, to: Duration) -> Script {
     let mut script = script.clone();
     let earlier = saturating_difference(from, to);
     let commands = script.commands.iter_mut().map(|command| &mut command.at);
@@ -197,7 +202,7 @@ fn moved(script: &Script, from: Duration, to: Duration) -> Script {
     script
 }
 
-/// Schedules one instant per step.
+/// Spaces all instants of a script evenly, one per `step`.
 pub(super) fn compressed(script: &Script, step: Duration) -> Script {
     let instants = instants(script);
     let mut script = script.clone();

@@ -36,7 +36,7 @@ pub(super) struct ProgressBlockers {
     is_out_of_time: bool,
     has_down_node: bool,
     has_paused_node: bool,
-    /// A node holds the resource that others request, and was never told to release it.
+    /// A node holds the resource that others request, and its client never releases it.
     has_holder: bool,
     /// A partition, a bad link or a full disk never ended.
     has_open_fault: bool,
@@ -63,13 +63,13 @@ pub(super) fn find_failure_and_count<F: FamilyLab>(spec: &Spec<F>, property: Opt
     let judges = F::properties(spec, JudgingLevel::Verdicts);
     let FinishedRun { ending, events, observer: (tally, judges) } =
         simulate(spec, (Tally::<F>::new(spec.nodes), judges));
-    let verdicts = mark_undecided(judges.verdicts(), spec.cut_short(ending, events));
-    (failure(tally, &verdicts, property, ending == Ending::Stopped), events)
+    let verdicts = mark_undecided(judges.verdicts(), spec.why_cut_short(ending, events));
+    (first_failure(tally, &verdicts, property, ending == Ending::Stopped), events)
 }
 
 /// Returns the first failure that the verdicts show, or that of the named property.
 /// `is_out_of_time` tells whether the run was stopped because its time ran out.
-pub(super) fn failure<F: FamilyLab>(
+pub(super) fn first_failure<F: FamilyLab>(
     tally: Tally<F>,
     verdicts: &[Verdict],
     property: Option<&str>,
@@ -82,13 +82,13 @@ pub(super) fn failure<F: FamilyLab>(
     let verdict = verdicts.iter().filter(|verdict| verdict.holds == Some(false)).find(wanted)?;
     let violation = verdict.violation.clone()?;
     let blockers = tally.blockers(is_out_of_time);
-    let before = |lines: &[u64]| lines.partition_point(|line| *line <= violation.line) as u64;
+    let up_to_violation = |lines: &[u64]| lines.partition_point(|line| *line <= violation.line) as u64;
     let chosen = tally.chosen.iter().filter(|(line, _, _)| *line <= violation.line);
     Some(Failure {
         name: verdict.name,
         kind: verdict.kind,
-        events: before(&tally.inputs),
-        commands: before(&tally.commands),
+        events: up_to_violation(&tally.inputs),
+        commands: up_to_violation(&tally.commands),
         blockers,
         chosen: chosen.map(|(_, time, node)| (*time, *node)).collect(),
         counts: tally.counts,
@@ -108,7 +108,8 @@ impl Failure {
     }
 }
 
-/// What happened in a run, so that directions without effect can be removed.
+/// The messages of each link and the timers and saves of each node. Directions beyond them have no
+/// effect and can be removed.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     messages: BTreeMap<(NodeId, NodeId), u64>,
@@ -121,7 +122,7 @@ impl Counts {
         let (count, number) = match direction {
             Direction::Message { from, to, number, .. } => (self.messages.get(&(*from, *to)), number),
             Direction::Timer { node, number, .. } => {
-                return self.timers.get(node).is_some_and(|set| *number <= set.len() as u64);
+                return self.timers.get(node).is_some_and(|set_times| *number <= set_times.len() as u64);
             }
             // There are at most as many syncs as saves.
             Direction::Sync { node, number, .. } => (self.saves.get(node), number),
@@ -130,11 +131,14 @@ impl Counts {
     }
 }
 
-/// Counts events, with their lines.
+/// Records the events of a run, with their lines.
 pub(super) struct Tally<F: FamilyLab> {
+    /// Number of lines so far.
     lines: u64,
+    /// The lines of inputs and, among them, of commands.
     inputs: Vec<u64>,
     commands: Vec<u64>,
+    /// The nodes that became chosen, with lines and times.
     chosen: Vec<(u64, Time, NodeId)>,
     counts: Counts,
     /// Faults of the network and of disks that have not ended.
@@ -157,12 +161,12 @@ impl<F: FamilyLab> Tally<F> {
 
     /// The blockers at the end of the run.
     fn blockers(&self, is_out_of_time: bool) -> ProgressBlockers {
-        let any = |role: Role| self.roles.all().any(|current| current == role);
+        let has_role = |role: Role| self.roles.all().any(|current| current == role);
         ProgressBlockers {
             is_out_of_time,
-            has_down_node: any(Role::Down),
-            has_paused_node: any(Role::Paused),
-            has_holder: F::CHOSEN_NODE_BLOCKS_OTHERS && any(Role::Chosen),
+            has_down_node: has_role(Role::Down),
+            has_paused_node: has_role(Role::Paused),
+            has_holder: F::CHOSEN_NODE_BLOCKS_OTHERS && has_role(Role::Chosen),
             has_open_fault: !self.open_faults.is_empty(),
         }
     }

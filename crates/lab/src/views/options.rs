@@ -17,7 +17,7 @@ pub(crate) struct ViewArgs {
     views: bool,
     /// The membership service: an oracle that never fails, a replicated log of the members, or a
     /// faulty oracle that does not wait for leases and so breaks mutual exclusion. Default: oracle.
-    #[arg(long, value_name = "WHO", requires = "views", value_parser = one_of(KEEPERS))]
+    #[arg(long, value_name = "WHO", requires = "views", value_parser = one_of(MEMBERSHIP_SERVICES))]
     membership: Option<MembershipService>,
     /// Duration of a member's lease. Default: 2s.
     #[arg(long, value_name = "LENGTH", requires = "views")]
@@ -34,7 +34,7 @@ pub(crate) struct ViewArgs {
     on_close: Option<OnClose>,
 }
 
-const KEEPERS: [(&str, MembershipService); 3] = [
+const MEMBERSHIP_SERVICES: [(&str, MembershipService); 3] = [
     ("oracle", MembershipService::Oracle),
     ("impatient", MembershipService::Impatient),
     ("replica", MembershipService::Replica),
@@ -44,13 +44,14 @@ const ON_CLOSE: [(&str, OnClose); 2] = [("evict", OnClose::Evict), ("lease", OnC
 impl ViewArgs {
     /// The settings of views; `None` without `--views`.
     pub(crate) fn settings(&self) -> Option<ViewSettings> {
-        self.changed(None)
+        self.applied_to(None)
     }
 
-    pub(crate) fn changed(&self, before: Option<ViewSettings>) -> Option<ViewSettings> {
-        let defaults = before.unwrap_or_default();
+    /// Returns `settings` with the changes that these options request.
+    pub(crate) fn applied_to(&self, settings: Option<ViewSettings>) -> Option<ViewSettings> {
+        let defaults = settings.unwrap_or_default();
         if !self.views {
-            return before;
+            return settings;
         }
         Some(ViewSettings {
             membership: self.membership.unwrap_or(defaults.membership),
@@ -61,6 +62,7 @@ impl ViewArgs {
         })
     }
 
+    /// The first given option besides `--views`.
     pub(crate) fn given(&self) -> Option<&'static str> {
         first_given!(self; membership, lease, keepalive, drift_bound = "drift-bound", on_close = "on-close")
     }
@@ -77,7 +79,7 @@ impl ViewArgs {
     }
 }
 
-/// Selects the replicated log, because real processes have no oracle.
-pub(crate) fn for_real(views: &mut ViewSettings) {
+/// Keeps the membership in a replicated log, because real processes have no oracle.
+pub(crate) fn select_replicated_membership(views: &mut ViewSettings) {
     views.membership = MembershipService::Replica;
 }

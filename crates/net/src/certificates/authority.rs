@@ -60,10 +60,10 @@ pub enum SigningError {
     )]
     ForeignAuthority { wanted: String },
     #[error(
-        "the CA expires in {left} days, and no certificate may outlive it. Use fewer --days, or make a new CA in \
+        "the CA expires in {remaining_days} days, and no certificate may outlive it. Use fewer --days, or make a new CA in \
          another folder. No file was written."
     )]
-    OutlivesAuthority { left: u64 },
+    OutlivesAuthority { remaining_days: u64 },
     #[error("cannot create a certificate: {0}. No file was written.")]
     Failed(#[from] rcgen::Error),
 }
@@ -91,8 +91,9 @@ impl Authority {
         let parsed: Result<Vec<_>, _> = chain.iter().map(EndEntityCert::try_from).collect();
         let parsed = parsed.map_err(|_| SigningError::NotACertificate)?;
         let public = key.subject_public_key_info();
-        let own = parsed.iter().zip(&chain).find(|(parsed, _)| parsed.subject_public_key_info().as_ref() == public);
-        let (parsed, der) = own.ok_or(SigningError::KeyMismatch)?;
+        let matching =
+            parsed.iter().zip(&chain).find(|(parsed, _)| parsed.subject_public_key_info().as_ref() == public);
+        let (parsed, der) = matching.ok_or(SigningError::KeyMismatch)?;
         check_subject(group, parsed.subject())?;
         // Signing uses only the issuer's name and key, so its validity does not matter here.
         let parameters = authority_parameters(group, Validity::of_authority(UNIX_EPOCH))?;
@@ -119,8 +120,8 @@ impl Authority {
     /// certificate would outlive the CA.
     pub fn sign(&self, node: NodeId, validity: Validity) -> Result<Signed, SigningError> {
         if let Some(until) = self.until.filter(|until| *until < validity.until) {
-            let left = until.duration_since(SystemTime::now()).unwrap_or_default();
-            return Err(SigningError::OutlivesAuthority { left: left.as_secs() / 86_400 });
+            let remaining = until.duration_since(SystemTime::now()).unwrap_or_default();
+            return Err(SigningError::OutlivesAuthority { remaining_days: remaining.as_secs() / 86_400 });
         }
         let key = KeyPair::generate()?;
         let certificate = node_parameters(node, &self.group, validity)?.signed_by(&key, &self.issuer)?;
@@ -167,14 +168,14 @@ fn parameters(names: Vec<String>, title: String, validity: Validity) -> Result<C
     let mut parameters = CertificateParams::new(names)?;
     parameters.distinguished_name = rcgen::DistinguishedName::new();
     parameters.distinguished_name.push(DnType::CommonName, title);
-    let date = |moment| date_time_ymd(1970, 1, 1) + since_epoch(moment);
+    let date = |time| date_time_ymd(1970, 1, 1) + since_epoch(time);
     (parameters.not_before, parameters.not_after) = (date(validity.from), date(validity.until));
     Ok(parameters)
 }
 
 /// Limits the time to the year 9999, the last that certificates can represent.
-fn since_epoch(moment: SystemTime) -> Duration {
-    moment.duration_since(UNIX_EPOCH).unwrap_or_default().min(Duration::from_secs(253_402_300_799))
+fn since_epoch(time: SystemTime) -> Duration {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().min(Duration::from_secs(253_402_300_799))
 }
 
 /// Checks that the CA belongs to this group. The subject consists of the common name alone, so its

@@ -42,28 +42,28 @@ pub enum FolderError {
     TooManyNodes(usize),
     #[error(
         "{} exists already and is never overwritten. No file was written. To renew the certificate, move the node's \
-         two files away first.", shown(.0)
+         two files away first.", escape_path(.0)
     )]
     Exists(PathBuf),
     #[error(
         "Another process created {} while certificates were being made; it was left unchanged. The files made before \
-         it are complete; run the command again for the rest.", shown(.0)
+         it are complete; run the command again for the rest.", escape_path(.0)
     )]
     Appeared(PathBuf),
     #[error(
         "{} exists, but {} does not: a CA needs both files. Restore the missing file, or use another folder. No file \
-         was written.", shown(.found), shown(.missing)
+         was written.", escape_path(.found), escape_path(.missing)
     )]
     IncompleteAuthority { found: PathBuf, missing: PathBuf },
-    #[error("In folder {}: {error}", shown(.folder))]
+    #[error("In folder {}: {error}", escape_path(.folder))]
     Signing { folder: PathBuf, error: SigningError },
-    #[error("Cannot read {}: {error}. No file was written.", shown(.file))]
+    #[error("Cannot read {}: {error}. No file was written.", escape_path(.file))]
     Unreadable { file: PathBuf, error: io::Error },
-    #[error("Cannot create the folder {}: {error}. No file was written.", shown(.folder))]
+    #[error("Cannot create the folder {}: {error}. No file was written.", escape_path(.folder))]
     NoFolder { folder: PathBuf, error: io::Error },
     #[error(
         "Cannot write {}: {error}. The files made before it are complete, and no partial file was left.",
-        shown(.file)
+        escape_path(.file)
     )]
     Unwritable { file: PathBuf, error: io::Error },
 }
@@ -127,7 +127,7 @@ impl Folder {
         match nodes.len() {
             0 => return Err(FolderError::NoNodes),
             1..=MAX_CERTIFICATES => {}
-            many => return Err(FolderError::TooManyNodes(many)),
+            count => return Err(FolderError::TooManyNodes(count)),
         }
         let now = SystemTime::now();
         let (authority, from) = self.authority(group, now)?;
@@ -159,7 +159,7 @@ impl Folder {
             (true, false) => return Err(FolderError::IncompleteAuthority { found: certificate, missing: key }),
             (false, true) => return Err(FolderError::IncompleteAuthority { found: key, missing: certificate }),
         };
-        authority.map(|authority| (authority, from)).map_err(|error| self.signing(error))
+        authority.map(|authority| (authority, from)).map_err(|error| self.signing_error(error))
     }
 
     fn plan_authority(&self, authority: &Authority) -> Vec<PlannedFile> {
@@ -174,7 +174,7 @@ impl Folder {
         node: NodeId,
         validity: Validity,
     ) -> Result<[PlannedFile; 2], FolderError> {
-        let signed = authority.sign(node, validity).map_err(|error| self.signing(error))?;
+        let signed = authority.sign(node, validity).map_err(|error| self.signing_error(error))?;
         Ok([
             PlannedFile { path: self.key(node), content: signed.key, readers: Readers::Owner },
             PlannedFile { path: self.certificate(node), content: signed.certificate, readers: Readers::Everyone },
@@ -193,13 +193,13 @@ impl Folder {
         sync_folder(&self.0).map_err(|error| unwritable(&self.0, error))
     }
 
-    fn signing(&self, error: SigningError) -> FolderError {
+    fn signing_error(&self, error: SigningError) -> FolderError {
         FolderError::Signing { folder: self.0.clone(), error }
     }
 }
 
 /// The path as text for an error message, with special characters escaped.
-pub(crate) fn shown(path: impl AsRef<Path>) -> String {
+pub(crate) fn escape_path(path: impl AsRef<Path>) -> String {
     path.as_ref().to_string_lossy().escape_debug().to_string()
 }
 
@@ -226,23 +226,23 @@ fn exists(file: &Path) -> bool {
 fn publish(file: &PlannedFile) -> io::Result<()> {
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let temporary = file.path.with_extension(format!("{}-{nanoseconds}.tmp", std::process::id()));
-    let done = write_new(&temporary, file).and_then(|()| fs::hard_link(&temporary, &file.path));
+    let linked = write_new(&temporary, file).and_then(|()| fs::hard_link(&temporary, &file.path));
     // Remove the temporary name in any case, and report the first error.
     let removed = fs::remove_file(&temporary);
-    done.and(removed)
+    linked.and(removed)
 }
 
 fn write_new(path: &Path, planned: &PlannedFile) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    restrict(&mut options, planned.readers);
+    set_permissions(&mut options, planned.readers);
     let mut file = options.open(path)?;
     file.write_all(planned.content.as_bytes())?;
     file.sync_all()
 }
 
 #[cfg(unix)]
-fn restrict(options: &mut OpenOptions, readers: Readers) {
+fn set_permissions(options: &mut OpenOptions, readers: Readers) {
     use std::os::unix::fs::OpenOptionsExt;
     let mode = match readers {
         Readers::Owner => 0o600,
@@ -252,7 +252,7 @@ fn restrict(options: &mut OpenOptions, readers: Readers) {
 }
 
 #[cfg(not(unix))]
-fn restrict(_: &mut OpenOptions, _: Readers) {}
+fn set_permissions(_: &mut OpenOptions, _: Readers) {}
 
 #[cfg(unix)]
 fn create_folder(path: &Path) -> io::Result<()> {

@@ -150,7 +150,7 @@ fn no_certificate_outlives_its_ca() {
     let (year, now) = (Duration::from_secs(365 * 86_400), SystemTime::now());
     let old = Authority::new(&group("demo"), now - 9 * year - year / 2).unwrap();
     let sign = |days| old.sign(nodes(&[1])[0], Validity::of_node(now, Days::new(days).unwrap()));
-    assert!(matches!(sign(365), Err(SigningError::OutlivesAuthority { left: 100..200 })));
+    assert!(matches!(sign(365), Err(SigningError::OutlivesAuthority { remaining_days: 100..200 })));
     assert!(sign(100).is_ok());
     // The end of the CA's validity survives a round trip through its files.
     let read = Authority::read(old.certificate(), &old.key(), &group("demo")).unwrap();

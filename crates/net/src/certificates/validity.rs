@@ -75,15 +75,15 @@ impl fmt::Display for Days {
 impl Validity {
     /// The validity of a node's certificate made now.
     pub fn of_node(now: SystemTime, days: Days) -> Self {
-        Self::days(now, days.0)
+        Self::from_now(now, days.0)
     }
 
     /// The validity of a CA made now: ten years.
     pub fn of_authority(now: SystemTime) -> Self {
-        Self::days(now, AUTHORITY_DAYS)
+        Self::from_now(now, AUTHORITY_DAYS)
     }
 
-    fn days(now: SystemTime, days: u32) -> Self {
+    fn from_now(now: SystemTime, days: u32) -> Self {
         Self {
             from: now.checked_sub(CLOCK_SKEW).unwrap_or(UNIX_EPOCH),
             until: now.checked_add(DAY * days).unwrap_or(now),
@@ -94,19 +94,19 @@ impl Validity {
 /// Howard Hinnant's `civil_from_days`, for times from 1970 on. Earlier times give the first day of
 /// 1970.
 impl From<SystemTime> for Date {
-    fn from(moment: SystemTime) -> Self {
-        let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
-        // An era is 400 years. Years begin in March, so that a leap day is the last day of its
-        // year.
-        let days = since.as_secs() / DAY.as_secs() + 719_468;
+    fn from(time: SystemTime) -> Self {
+        let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        // An era is 400 years or 146,097 days. Years begin in March, so that a leap day is the last
+        // day of its year. 719,468 days passed from 0000-03-01 to 1970-01-01.
+        let days = since_epoch.as_secs() / DAY.as_secs() + 719_468;
         let (era, day_of_era) = (days / 146_097, days % 146_097);
         let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let month_from_march = (5 * day_of_year + 2) / 153;
         let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-        let (month, is_next_year) =
+        let (month, next_year) =
             if month_from_march < 10 { (month_from_march + 3, 0) } else { (month_from_march - 9, 1) };
-        Self { year: era * 400 + year_of_era + is_next_year, month, day }
+        Self { year: era * 400 + year_of_era + next_year, month, day }
     }
 }
 

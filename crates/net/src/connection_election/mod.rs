@@ -30,7 +30,7 @@ use quorate_core::{Incarnation, NodeId};
 pub struct ProcessIdentity {
     pub incarnation: Incarnation,
     /// Distinguishes two processes that claim the same incarnation.
-    pub birth: ProcessNonce,
+    pub process_nonce: ProcessNonce,
 }
 
 /// A connection, identified by the side that dialled it.
@@ -69,7 +69,7 @@ pub enum HelloReply {
     /// The connection is elected. Send a Welcome and close the replaced connection.
     Welcome {
         connection: Connection,
-        /// The connection, or our own unanswered dial, that this one replaces.
+        /// The connection, or our ours unanswered dial, that this one replaces.
         replaced: Option<Connection>,
     },
     /// Send the refusal and close the connection. Our connection or dial is unaffected.
@@ -90,10 +90,12 @@ pub enum WelcomeOutcome {
 /// One node's state of the election with one peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ConnectionElection {
+    /// Whether our node number is lower than the peer's.
     is_lower: bool,
     incarnation: Incarnation,
-    dialled: Dial,
-    known: Option<KnownPeer>,
+    /// The number of our last dial.
+    last_dial: Dial,
+    known_peer: Option<KnownPeer>,
     state: State,
 }
 
@@ -120,7 +122,7 @@ enum State {
 impl ConnectionElection {
     /// The state of a node that has not been connected to the peer yet.
     pub fn new(me: NodeId, incarnation: Incarnation, peer: NodeId) -> Self {
-        Self { is_lower: me < peer, incarnation, dialled: Dial::NONE, known: None, state: State::Disconnected }
+        Self { is_lower: me < peer, incarnation, last_dial: Dial::NONE, known_peer: None, state: State::Disconnected }
     }
 
     /// The elected connection, if there is one.
@@ -141,9 +143,9 @@ impl ConnectionElection {
         if !self.may_dial() {
             return None;
         }
-        self.dialled = self.dialled.next();
-        self.state = State::Connecting(self.dialled);
-        Some(self.dialled)
+        self.last_dial = self.last_dial.next();
+        self.state = State::Connecting(self.last_dial);
+        Some(self.last_dial)
     }
 
     /// The dial's connection is open. Returns the contents of our Hello, which the caller must send
@@ -153,8 +155,8 @@ impl ConnectionElection {
             return None;
         }
         self.state = State::AwaitingReply(dial);
-        let welcomed = self.known.map_or(Dial::NONE, |known| known.welcomed);
-        Some(OutgoingHello { dial, welcomed, knows: self.known.map(|known| known.process.incarnation) })
+        let welcomed = self.known_peer.map_or(Dial::NONE, |known| known.welcomed);
+        Some(OutgoingHello { dial, welcomed, knows: self.known_peer.map(|known| known.process.incarnation) })
     }
 
     /// The peer answered our dial with a Welcome.
@@ -166,8 +168,8 @@ impl ConnectionElection {
             self.state = State::Disconnected;
             return WelcomeOutcome::Refuse(refusal);
         }
-        if self.known.is_none_or(|known| known.process != process) {
-            self.known = Some(KnownPeer { process, seen: Dial::NONE, welcomed: Dial::NONE });
+        if self.known_peer.is_none_or(|known| known.process != process) {
+            self.known_peer = Some(KnownPeer { process, seen: Dial::NONE, welcomed: Dial::NONE });
         }
         self.state = State::Connected(Connection::Ours(dial));
         WelcomeOutcome::Established(Connection::Ours(dial))
@@ -176,7 +178,7 @@ impl ConnectionElection {
     /// The peer refused our dial, or the dial failed without a reply. Returns `false` if the dial
     /// had been replaced, which changes nothing.
     pub fn failed(&mut self, dial: Dial) -> bool {
-        let is_current = matches!(self.state, State::Connecting(own) | State::AwaitingReply(own) if own == dial);
+        let is_current = matches!(self.state, State::Connecting(ours) | State::AwaitingReply(ours) if ours == dial);
         if is_current {
             self.state = State::Disconnected;
         }
@@ -194,7 +196,7 @@ impl ConnectionElection {
 
     /// Decides about a Hello on a connection that the peer dialled.
     pub fn accept(&mut self, hello: &IncomingHello) -> HelloReply {
-        match self.check(hello) {
+        match self.check_hello(hello) {
             Ok(()) => self.welcome(hello),
             Err(refusal) => HelloReply::Refuse(refusal),
         }
@@ -205,16 +207,17 @@ impl ConnectionElection {
         let IncomingHello { process, dial, .. } = *hello;
         let replaced = match self.state {
             State::Disconnected => None,
-            State::Connecting(own) | State::AwaitingReply(own) => Some(Connection::Ours(own)),
+            State::Connecting(ours) | State::AwaitingReply(ours) => Some(Connection::Ours(ours)),
             State::Connected(connection) => Some(connection),
         };
         let connection = Connection::Theirs(process.incarnation, dial);
-        self.known = Some(KnownPeer { process, seen: dial, welcomed: dial });
+        self.known_peer = Some(KnownPeer { process, seen: dial, welcomed: dial });
         self.state = State::Connected(connection);
         HelloReply::Welcome { connection, replaced }
     }
 
-    fn check(&mut self, hello: &IncomingHello) -> Result<(), Refusal> {
+    /// MEET-2, MEET-3 and MEET-4: why to refuse a Hello. Records its dial, whatever the result.
+    fn check_hello(&mut self, hello: &IncomingHello) -> Result<(), Refusal> {
         if hello.knows > Some(self.incarnation) {
             return Err(Refusal::SupersededIncarnation { mine: self.incarnation });
         }
@@ -223,20 +226,20 @@ impl ConnectionElection {
         // Dials of an older incarnation of ours say nothing about the dials of this one.
         let welcomed = if hello.knows == Some(self.incarnation) { hello.welcomed } else { Dial::NONE };
         match self.state {
-            // MEET-4. The other node abandons its own dial when ours arrives.
-            State::AwaitingReply(own) if self.is_lower && welcomed < own => Err(Refusal::Crossed),
+            // MEET-4. The other node abandons its ours dial when ours arrives.
+            State::AwaitingReply(ours) if self.is_lower && welcomed < ours => Err(Refusal::Crossed),
             // MEET-3. Another incarnation may dial, because the one that welcomed us has ended.
-            State::Connected(Connection::Ours(own)) if is_known && welcomed < own => Err(Refusal::Crossed),
+            State::Connected(Connection::Ours(ours)) if is_known && welcomed < ours => Err(Refusal::Crossed),
             State::Disconnected | State::Connecting(_) | State::AwaitingReply(_) | State::Connected(_) => Ok(()),
         }
     }
 
     /// MEET-2, for the process.
     fn check_process(&self, process: ProcessIdentity) -> Result<(), Refusal> {
-        let Some(KnownPeer { process: known, .. }) = self.known else { return Ok(()) };
+        let Some(KnownPeer { process: known, .. }) = self.known_peer else { return Ok(()) };
         if process.incarnation < known.incarnation {
             Err(Refusal::OlderIncarnation { known: known.incarnation })
-        } else if process.incarnation == known.incarnation && process.birth != known.birth {
+        } else if process.incarnation == known.incarnation && process.process_nonce != known.process_nonce {
             Err(Refusal::DuplicateIncarnation { known: known.incarnation })
         } else {
             Ok(())
@@ -246,7 +249,7 @@ impl ConnectionElection {
     /// MEET-2, for the dial: each number counts once, whatever the reply. Returns whether the known
     /// process dialled.
     fn record_dial(&mut self, hello: &IncomingHello) -> Result<bool, Refusal> {
-        let Some(known) = self.known.as_mut().filter(|known| known.process == hello.process) else {
+        let Some(known) = self.known_peer.as_mut().filter(|known| known.process == hello.process) else {
             return Ok(false);
         };
         if hello.dial <= known.seen {
@@ -260,12 +263,12 @@ impl ConnectionElection {
 impl ProcessIdentity {
     /// The process that sent a Hello.
     pub fn from_hello(header: &Header, hello: &Hello) -> Self {
-        Self { incarnation: header.incarnation, birth: hello.process_nonce }
+        Self { incarnation: header.incarnation, process_nonce: hello.process_nonce }
     }
 
     /// The process that sent a Welcome.
     pub fn from_welcome(header: &Header, welcome: &Welcome) -> Self {
-        Self { incarnation: header.incarnation, birth: welcome.birth }
+        Self { incarnation: header.incarnation, process_nonce: welcome.birth }
     }
 }
 

@@ -20,6 +20,7 @@ use quorate_core::{Incarnation, NodeId};
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+/// The two ends of a pipe, as indices of [`Pipe::ends`].
 const DIALLER: usize = 0;
 const ACCEPTOR: usize = 1;
 
@@ -111,8 +112,9 @@ enum Manner {
 
 impl World {
     fn new(spare_dials: u8, cuts_left: u8, restarts_left: u8) -> Self {
-        let process = ProcessIdentity { incarnation: Incarnation::FIRST, birth: ProcessNonce(0) };
-        let node = |node| Node { election: fresh(node, process), process, spare_dials, has_backoff_elapsed: false };
+        let process = ProcessIdentity { incarnation: Incarnation::FIRST, process_nonce: ProcessNonce(0) };
+        let node =
+            |node| Node { election: new_election(node, process), process, spare_dials, has_backoff_elapsed: false };
         let nodes = [node(0), node(1)];
         Self { nodes, pipes: Vec::new(), sent_hellos: BTreeSet::new(), cuts_left, restarts_left, rounds: 0 }
     }
@@ -123,24 +125,25 @@ impl World {
 
     fn shared_connection(&self) -> Option<&Pipe> {
         let holds = |pipe: &Pipe, end: usize| {
-            self.nodes[pipe.node(end)].election.connection() == Some(pipe.name(end)) && pipe.ends[end].is_open
+            self.nodes[pipe.node_at(end)].election.connection() == Some(pipe.connection_at(end))
+                && pipe.ends[end].is_open
         };
         self.pipes.iter().find(|pipe| !pipe.is_cut && holds(pipe, DIALLER) && holds(pipe, ACCEPTOR))
     }
 
     fn actions(&self) -> Vec<Action> {
         let mut actions = Vec::new();
-        for (place, node) in self.nodes.iter().enumerate() {
+        for (index, node) in self.nodes.iter().enumerate() {
             if node.election.may_dial() && (node.has_backoff_elapsed || node.spare_dials > 0) {
-                actions.push(Action::Dial(place));
+                actions.push(Action::Dial(index));
             }
             if self.restarts_left > 0 {
                 let manners = [Manner::Orderly, Manner::Lossy, Manner::Silent];
-                actions.extend(manners.map(|manner| Action::Restart { node: place, manner }));
+                actions.extend(manners.map(|manner| Action::Restart { node: index, manner }));
             }
         }
-        for (place, pipe) in self.pipes.iter().enumerate() {
-            pipe.actions(place, self.cuts_left > 0, &mut actions);
+        for (index, pipe) in self.pipes.iter().enumerate() {
+            pipe.actions(index, self.cuts_left > 0, &mut actions);
         }
         if self.is_quiescent() && self.shared_connection().is_none() {
             actions.extend(self.pending_timeouts().map(|(pipe, end)| Action::TimeOut { pipe, end }));
@@ -162,27 +165,27 @@ impl World {
     fn pending_timeouts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let do_both_hold = self.nodes.iter().all(|node| node.election.connection().is_some());
         let can_any_dial = self.nodes.iter().any(|node| node.election.may_dial());
-        let is_pending = move |(place, end): &(usize, usize)| {
-            let pipe = &self.pipes[*place];
-            let state = self.nodes[pipe.node(*end)].election.state;
-            let is_welcomed = self.nodes[pipe.node(1 - *end)].has_welcomed(pipe);
+        let is_pending = move |(index, end): &(usize, usize)| {
+            let pipe = &self.pipes[*index];
+            let state = self.nodes[pipe.node_at(*end)].election.state;
+            let is_welcomed = self.nodes[pipe.node_at(1 - *end)].has_welcomed(pipe);
             let is_asking =
                 *end == DIALLER && state == State::AwaitingReply(pipe.dial) && !(can_any_dial && is_welcomed);
-            let is_holding = do_both_hold && state == State::Connected(pipe.name(*end));
+            let is_holding = do_both_hold && state == State::Connected(pipe.connection_at(*end));
             pipe.is_cut && pipe.ends[*end].is_open && (is_asking || is_holding)
         };
-        (0..self.pipes.len()).flat_map(|place| [(place, DIALLER), (place, ACCEPTOR)]).filter(is_pending)
+        (0..self.pipes.len()).flat_map(|index| [(index, DIALLER), (index, ACCEPTOR)]).filter(is_pending)
     }
 
     /// Whether the node holds a connection that the other end has closed, and no failure explains
     /// why it has not noticed.
-    fn holds_closed_connection(&self, place: usize) -> bool {
-        let Some(connection) = self.nodes[place].election.connection() else { return false };
-        let is_dead = |pipe: &Pipe| pipe.is_cut && pipe.name(pipe.end(place)) == connection;
+    fn holds_closed_connection(&self, index: usize) -> bool {
+        let Some(connection) = self.nodes[index].election.connection() else { return false };
+        let is_dead = |pipe: &Pipe| pipe.is_cut && pipe.connection_at(pipe.end_of(index)) == connection;
         !self.pipes.iter().any(is_dead)
     }
 
-    fn after(&self, action: Action) -> Self {
+    fn state_after(&self, action: Action) -> Self {
         let mut world = self.clone();
         match action {
             Action::Dial(node) => world.dial(node),
@@ -201,8 +204,8 @@ impl World {
         world
     }
 
-    fn dial(&mut self, place: usize) {
-        let node = &mut self.nodes[place];
+    fn dial(&mut self, index: usize) {
+        let node = &mut self.nodes[index];
         let dial = node.election.dial().expect("it may dial");
         if node.has_backoff_elapsed {
             node.has_backoff_elapsed = false;
@@ -212,11 +215,11 @@ impl World {
         let end = || End { is_open: true, inbox: Vec::new() };
         let ends = [end(), end()];
         let incarnation = node.process.incarnation;
-        self.pipes.push(Pipe { dialler: place, incarnation, dial, is_up: false, is_cut: false, ends });
+        self.pipes.push(Pipe { dialler: index, incarnation, dial, is_up: false, is_cut: false, ends });
     }
 
-    fn connect(&mut self, place: usize) {
-        let pipe = &mut self.pipes[place];
+    fn connect(&mut self, index: usize) {
+        let pipe = &mut self.pipes[index];
         let node = &mut self.nodes[pipe.dialler];
         let Some(outgoing) = node.election.connected(pipe.dial) else {
             pipe.ends.iter_mut().for_each(|end| end.is_open = false);
@@ -229,15 +232,15 @@ impl World {
         self.sent_hellos.insert((1 - pipe.dialler, hello));
     }
 
-    fn unreachable(&mut self, place: usize) {
-        let pipe = &mut self.pipes[place];
+    fn unreachable(&mut self, index: usize) {
+        let pipe = &mut self.pipes[index];
         pipe.ends.iter_mut().for_each(|end| end.is_open = false);
         self.nodes[pipe.dialler].election.failed(pipe.dial);
         self.fault();
     }
 
-    fn cut(&mut self, place: usize, kept: [usize; 2], unaware: Option<usize>) {
-        let pipe = &mut self.pipes[place];
+    fn cut(&mut self, index: usize, kept: [usize; 2], unaware: Option<usize>) {
+        let pipe = &mut self.pipes[index];
         for (side, end) in pipe.ends.iter_mut().enumerate() {
             end.inbox.truncate(kept[side]);
             if unaware != Some(side) {
@@ -248,23 +251,24 @@ impl World {
         self.fault();
     }
 
+    /// Counts a fault. The backoffs must elapse again before the nodes have to be connected.
     fn fault(&mut self) {
         self.cuts_left -= 1;
         self.rounds = 0;
     }
 
-    fn time_out(&mut self, place: usize, end: usize) {
-        self.end(place, end);
+    fn time_out(&mut self, index: usize, end: usize) {
+        self.close_end(index, end);
         self.rounds = 0;
     }
 
-    fn restart(&mut self, place: usize, manner: Manner) {
-        let node = &mut self.nodes[place];
+    fn restart(&mut self, index: usize, manner: Manner) {
+        let node = &mut self.nodes[index];
         let incarnation = node.process.incarnation.next();
-        node.process = ProcessIdentity { incarnation, birth: ProcessNonce(incarnation.0) };
-        node.election = fresh(place, node.process);
+        node.process = ProcessIdentity { incarnation, process_nonce: ProcessNonce(incarnation.0) };
+        node.election = new_election(index, node.process);
         for pipe in &mut self.pipes {
-            let end = pipe.end(place);
+            let end = pipe.end_of(index);
             match (pipe.is_up, end) {
                 (true, _) => {
                     if manner != Manner::Orderly && !pipe.is_cut {
@@ -282,10 +286,10 @@ impl World {
         self.rounds = 0;
     }
 
-    fn deliver(&mut self, place: usize, end: usize) {
-        let pipe = &mut self.pipes[place];
+    fn deliver(&mut self, index: usize, end: usize) {
+        let pipe = &mut self.pipes[index];
         let packet = pipe.ends[end].inbox.remove(0);
-        let (dial, name, node) = (pipe.dial, pipe.name(end), pipe.node(end));
+        let (dial, name, node) = (pipe.dial, pipe.connection_at(end), pipe.node_at(end));
         let election = &mut self.nodes[node].election;
         match packet {
             Packet::Hello(hello) => match election.accept(&hello) {
@@ -307,14 +311,15 @@ impl World {
                 election.failed(dial);
                 pipe.close(end);
             }
-            Packet::Closed => self.end(place, end),
+            Packet::Closed => self.close_end(index, end),
         }
     }
 
-    fn end(&mut self, place: usize, end: usize) {
-        let pipe = &mut self.pipes[place];
-        let election = &mut self.nodes[pipe.node(end)].election;
-        if !election.lost(pipe.name(end)) && end == DIALLER {
+    /// The node at this end notices that the connection has ended.
+    fn close_end(&mut self, index: usize, end: usize) {
+        let pipe = &mut self.pipes[index];
+        let election = &mut self.nodes[pipe.node_at(end)].election;
+        if !election.lost(pipe.connection_at(end)) && end == DIALLER {
             election.failed(pipe.dial);
         }
         pipe.close(end);
@@ -324,8 +329,8 @@ impl World {
     /// and is closed once it is up.
     fn close_replaced(&mut self, node: usize, connection: Connection) {
         for pipe in self.pipes.iter_mut().filter(|pipe| pipe.is_up) {
-            let end = pipe.end(node);
-            if pipe.name(end) == connection && pipe.ends[end].is_open {
+            let end = pipe.end_of(node);
+            if pipe.connection_at(end) == connection && pipe.ends[end].is_open {
                 pipe.close(end);
             }
         }
@@ -356,20 +361,20 @@ impl World {
 impl Node {
     fn has_welcomed(&self, pipe: &Pipe) -> bool {
         let is_same = |known: KnownPeer| known.process.incarnation == pipe.incarnation && known.welcomed >= pipe.dial;
-        self.election.known.is_some_and(is_same)
+        self.election.known_peer.is_some_and(is_same)
     }
 }
 
 impl Pipe {
-    fn end(&self, node: usize) -> usize {
+    fn end_of(&self, node: usize) -> usize {
         if self.dialler == node { DIALLER } else { ACCEPTOR }
     }
 
-    fn node(&self, end: usize) -> usize {
+    fn node_at(&self, end: usize) -> usize {
         if end == DIALLER { self.dialler } else { 1 - self.dialler }
     }
 
-    fn name(&self, end: usize) -> Connection {
+    fn connection_at(&self, end: usize) -> Connection {
         if end == DIALLER { Connection::Ours(self.dial) } else { Connection::Theirs(self.incarnation, self.dial) }
     }
 
@@ -384,19 +389,19 @@ impl Pipe {
         self.send(1 - end, Packet::Closed);
     }
 
-    fn actions(&self, place: usize, may_fail: bool, actions: &mut Vec<Action>) {
+    fn actions(&self, index: usize, may_fail: bool, actions: &mut Vec<Action>) {
         if !self.is_up {
-            actions.push(Action::Connect(place));
-            actions.extend(may_fail.then_some(Action::Unreachable(place)));
+            actions.push(Action::Connect(index));
+            actions.extend(may_fail.then_some(Action::Unreachable(index)));
             return;
         }
         let is_waiting = |end: &usize| !self.ends[*end].inbox.is_empty();
         actions
-            .extend([DIALLER, ACCEPTOR].into_iter().filter(is_waiting).map(|end| Action::Deliver { pipe: place, end }));
+            .extend([DIALLER, ACCEPTOR].into_iter().filter(is_waiting).map(|end| Action::Deliver { pipe: index, end }));
         if may_fail && !self.is_cut && self.ends.iter().all(|end| end.is_open) {
             for first in 0..=self.ends[0].inbox.len() {
                 for second in 0..=self.ends[1].inbox.len() {
-                    let cut = |unaware| Action::Cut { pipe: place, kept: [first, second], unaware };
+                    let cut = |unaware| Action::Cut { pipe: index, kept: [first, second], unaware };
                     actions.extend([None, Some(DIALLER), Some(ACCEPTOR)].map(cut));
                 }
             }
@@ -404,8 +409,8 @@ impl Pipe {
     }
 }
 
-fn fresh(place: usize, process: ProcessIdentity) -> ConnectionElection {
-    ConnectionElection::new(NodeId::from_index(place), process.incarnation, NodeId::from_index(1 - place))
+fn new_election(index: usize, process: ProcessIdentity) -> ConnectionElection {
+    ConnectionElection::new(NodeId::from_index(index), process.incarnation, NodeId::from_index(1 - index))
 }
 
 /// Visits every reachable state. Returns the number of states, and of quiescent states with a
@@ -413,8 +418,8 @@ fn fresh(place: usize, process: ProcessIdentity) -> ConnectionElection {
 fn explore(world: World) -> (usize, usize) {
     let (mut seen, mut connected) = (HashSet::new(), 0);
     let mut path: Vec<Action> = Vec::new();
-    let mut open = vec![(0, None, world)];
-    while let Some((depth, action, world)) = open.pop() {
+    let mut frontier = vec![(0, None, world)];
+    while let Some((depth, action, world)) = frontier.pop() {
         path.truncate(depth);
         path.extend(action);
         if !seen.insert(fingerprint(&world)) {
@@ -425,7 +430,7 @@ fn explore(world: World) -> (usize, usize) {
         }
         connected += usize::from(world.is_quiescent() && world.shared_connection().is_some());
         let depth = path.len();
-        open.extend(world.actions().into_iter().map(|action| (depth, Some(action), world.after(action))));
+        frontier.extend(world.actions().into_iter().map(|action| (depth, Some(action), world.state_after(action))));
     }
     (seen.len(), connected)
 }
@@ -439,6 +444,7 @@ fn fingerprint(world: &World) -> (u64, u64) {
     (hash(1), hash(2))
 }
 
+/// Checks all states. Returns their number, and that of quiescent ones with a shared connection.
 fn check_all_states(spare_dials: u8, cuts: u8, restarts: u8) -> (usize, usize) {
     let (states, connected) = explore(World::new(spare_dials, cuts, restarts));
     println!("{states} states, of which {connected} are quiescent with a shared connection");

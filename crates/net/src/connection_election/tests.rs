@@ -1,4 +1,4 @@
-//! Tests of each rule of the connection election.
+//! Tests of each rule (`MEET-…`) of the connection election.
 
 use super::{
     Connection, ConnectionElection, HelloReply, IncomingHello, OutgoingHello, ProcessIdentity, WelcomeOutcome,
@@ -6,8 +6,9 @@ use super::{
 use crate::frame::{Dial, ProcessNonce, Refusal};
 use quorate_core::{Incarnation, NodeId};
 
-const FIRST: ProcessIdentity = ProcessIdentity { incarnation: Incarnation(0), birth: ProcessNonce(1) };
-const SECOND: ProcessIdentity = ProcessIdentity { incarnation: Incarnation(1), birth: ProcessNonce(2) };
+/// Two incarnations of the peer.
+const FIRST: ProcessIdentity = ProcessIdentity { incarnation: Incarnation(0), process_nonce: ProcessNonce(1) };
+const SECOND: ProcessIdentity = ProcessIdentity { incarnation: Incarnation(1), process_nonce: ProcessNonce(2) };
 
 fn pair() -> (ConnectionElection, ConnectionElection) {
     let [low, high] = [0, 1].map(NodeId::from_index);
@@ -18,7 +19,7 @@ fn hello(process: ProcessIdentity, dial: u64) -> IncomingHello {
     IncomingHello { process, dial: Dial(dial), welcomed: Dial::NONE, knows: None }
 }
 
-fn received(process: ProcessIdentity, outgoing: OutgoingHello) -> IncomingHello {
+fn as_received(process: ProcessIdentity, outgoing: OutgoingHello) -> IncomingHello {
     let OutgoingHello { dial, welcomed, knows } = outgoing;
     IncomingHello { process, dial, welcomed, knows }
 }
@@ -32,8 +33,8 @@ fn send_hello(election: &mut ConnectionElection) -> OutgoingHello {
     election.connected(dial).unwrap()
 }
 
-fn refusal(answer: HelloReply) -> Refusal {
-    match answer {
+fn refusal(reply: HelloReply) -> Refusal {
+    match reply {
         HelloReply::Refuse(refusal) => refusal,
         HelloReply::Welcome { .. } => panic!("welcomed"),
     }
@@ -76,7 +77,7 @@ fn meet_2_a_refused_hello_counts_as_seen() {
 
 #[test]
 fn meet_2_a_second_process_with_the_same_incarnation_is_refused() {
-    let twin = ProcessIdentity { birth: ProcessNonce(8), ..FIRST };
+    let twin = ProcessIdentity { process_nonce: ProcessNonce(8), ..FIRST };
     let (mut low, mut high) = pair();
     low.accept(&hello(FIRST, 1));
     assert_eq!(refusal(low.accept(&hello(twin, 2))), Refusal::DuplicateIncarnation { known: Incarnation(0) });
@@ -117,7 +118,7 @@ fn meet_3_a_new_incarnation_of_the_peer_replaces_the_connection_to_its_old_one()
 #[test]
 fn meet_4_of_two_crossing_dials_the_lower_nodes_dial_wins() {
     let (mut low, mut high) = pair();
-    let (of_low, of_high) = (received(FIRST, send_hello(&mut low)), received(FIRST, send_hello(&mut high)));
+    let (of_low, of_high) = (as_received(FIRST, send_hello(&mut low)), as_received(FIRST, send_hello(&mut high)));
     assert_eq!(refusal(low.accept(&of_high)), Refusal::Crossed);
     let replaced = Some(Connection::Ours(Dial(1)));
     assert_eq!(high.accept(&of_low), HelloReply::Welcome { connection: theirs(1), replaced });
@@ -137,11 +138,11 @@ fn meet_4_an_incoming_hello_replaces_a_dial_that_has_not_sent_one() {
 #[test]
 fn meet_5_a_peer_that_lost_the_connection_we_still_hold_is_welcomed() {
     let (mut low, mut high) = pair();
-    let hello = received(FIRST, send_hello(&mut low));
+    let hello = as_received(FIRST, send_hello(&mut low));
     high.accept(&hello);
     high.lost(theirs(1));
     // Its Welcome is still in transit and never arrives.
-    let hello = received(FIRST, send_hello(&mut high));
+    let hello = as_received(FIRST, send_hello(&mut high));
     assert_eq!(hello.welcomed, Dial(1));
     assert!(matches!(low.accept(&hello), HelloReply::Welcome { replaced: Some(_), .. }));
 }

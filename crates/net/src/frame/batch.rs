@@ -4,7 +4,8 @@
 //! first number 8 │ for each message: difference to the previous number │ length │ bytes
 //! ```
 //!
-//! Differences and lengths are LEB128. The first difference is 0, and all others are positive.
+//! Differences and lengths are varints (LEB128: seven bits per byte, the lowest first). The first
+//! difference is 0, and all others are positive.
 
 use super::error::malformed;
 use super::{FrameError, HEAD};
@@ -23,14 +24,17 @@ const VARINT_MAX: usize = 10;
 /// returns as an error.
 #[derive(Clone, Debug)]
 pub struct BatchReader<'a> {
-    place: Place,
+    position: Position,
     rest: &'a [u8],
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
-    Begin,
+enum Position {
+    /// The batch is too short for a first number.
+    Missing,
+    /// Before the first message, which has this number.
     First(u64),
+    /// After the message with this number.
     After(u64),
 }
 
@@ -38,8 +42,8 @@ impl<'a> BatchReader<'a> {
     /// Reads the body of a batch.
     pub fn new(body: &'a [u8]) -> Self {
         match body.split_at_checked(BATCH_HEAD) {
-            Some((first, rest)) => Self { place: Place::First(super::long(first)), rest },
-            None => Self { place: Place::Begin, rest: body },
+            Some((first, rest)) => Self { position: Position::First(super::read_u64(first)), rest },
+            None => Self { position: Position::Missing, rest: body },
         }
     }
 }
@@ -49,15 +53,15 @@ impl<'a> Iterator for BatchReader<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let message = match self.place {
-            Place::After(_) if self.rest.is_empty() => return None,
-            Place::After(last) => self.following(last),
-            Place::First(number) => self.first(number),
-            Place::Begin => Err(broken("it has no first number")),
+        let message = match self.position {
+            Position::After(_) if self.rest.is_empty() => return None,
+            Position::After(last) => self.following(last),
+            Position::First(number) => self.first(number),
+            Position::Missing => Err(malformed_batch("it has no first number")),
         };
         match message {
-            Ok((number, _)) => self.place = Place::After(number),
-            Err(_) => *self = Self { place: Place::After(0), rest: &[] },
+            Ok((number, _)) => self.position = Position::After(number),
+            Err(_) => *self = Self { position: Position::After(0), rest: &[] },
         }
         Some(message)
     }
@@ -68,13 +72,13 @@ impl FusedIterator for BatchReader<'_> {}
 impl<'a> BatchReader<'a> {
     fn first(&mut self, number: u64) -> Result<(u64, &'a [u8]), FrameError> {
         if number == 0 {
-            return Err(broken("its first number is 0; numbers start at 1"));
+            return Err(malformed_batch("its first number is 0; numbers start at 1"));
         }
         if self.rest.is_empty() {
-            return Err(broken("it has no message"));
+            return Err(malformed_batch("it has no message"));
         }
         if self.varint()? != 0 {
-            return Err(broken("the number of its first message differs from the batch's first number"));
+            return Err(malformed_batch("the number of its first message differs from the batch's first number"));
         }
         Ok((number, self.message()?))
     }
@@ -82,9 +86,9 @@ impl<'a> BatchReader<'a> {
     #[inline]
     fn following(&mut self, last: u64) -> Result<(u64, &'a [u8]), FrameError> {
         let distance = self.varint()?;
-        let number = last.checked_add(distance).ok_or_else(|| broken("its message numbers exceed 64 bits"))?;
+        let number = last.checked_add(distance).ok_or_else(|| malformed_batch("its message numbers exceed 64 bits"))?;
         if distance == 0 {
-            return Err(broken("its message numbers do not increase"));
+            return Err(malformed_batch("its message numbers do not increase"));
         }
         Ok((number, self.message()?))
     }
@@ -92,8 +96,8 @@ impl<'a> BatchReader<'a> {
     #[inline]
     fn message(&mut self) -> Result<&'a [u8], FrameError> {
         let length = self.varint()?;
-        let cut = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
-        let (message, rest) = cut.ok_or_else(|| broken("it ends inside a message"))?;
+        let split = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
+        let (message, rest) = split.ok_or_else(|| malformed_batch("it ends inside a message"))?;
         self.rest = rest;
         Ok(message)
     }
@@ -111,24 +115,24 @@ impl<'a> BatchReader<'a> {
 
     fn long_varint(&mut self) -> Result<u64, FrameError> {
         let mut value = 0_u64;
-        for (place, byte) in self.rest.iter().take(VARINT_MAX).enumerate() {
+        for (index, byte) in self.rest.iter().take(VARINT_MAX).enumerate() {
             let group = u64::from(byte & 0x7F);
-            let shifted = group << (7 * place);
-            if shifted >> (7 * place) != group {
+            let shifted = group << (7 * index);
+            if shifted >> (7 * index) != group {
                 break;
             }
             value |= shifted;
             if *byte < 0x80 {
-                self.rest = &self.rest[place + 1..];
+                self.rest = &self.rest[index + 1..];
                 return Ok(value);
             }
         }
-        Err(broken("it contains an incomplete or too long varint"))
+        Err(malformed_batch("it contains an incomplete or too long varint"))
     }
 }
 
 #[cold]
-fn broken(reason: &'static str) -> FrameError {
+fn malformed_batch(reason: &'static str) -> FrameError {
     malformed("batch", reason)
 }
 
@@ -142,19 +146,20 @@ pub(crate) fn begin_batch(frame: &mut BytesMut, first: u64) {
 #[inline]
 pub(crate) fn append_message(frame: &mut BytesMut, distance: u64, message: &[u8]) {
     let mut head = [0; MESSAGE_HEAD_MAX];
-    let used = write_varint(&mut head, 0, distance);
-    let used = write_varint(&mut head, used, message.len() as u64);
-    frame.extend_from_slice(&head[..used]);
+    let length = write_varint(&mut head, 0, distance);
+    let length = write_varint(&mut head, length, message.len() as u64);
+    frame.extend_from_slice(&head[..length]);
     frame.extend_from_slice(message);
 }
 
+/// Writes a varint at `index`, and returns the index after it.
 #[inline]
-fn write_varint(out: &mut [u8; MESSAGE_HEAD_MAX], mut place: usize, mut value: u64) -> usize {
+fn write_varint(out: &mut [u8; MESSAGE_HEAD_MAX], mut index: usize, mut value: u64) -> usize {
     while value >= 0x80 {
-        out[place] = value as u8 | 0x80;
+        out[index] = value as u8 | 0x80;
         value >>= 7;
-        place += 1;
+        index += 1;
     }
-    out[place] = value as u8;
-    place + 1
+    out[index] = value as u8;
+    index + 1
 }

@@ -40,10 +40,10 @@ pub enum FrameError {
     )]
     Damaged { found: u32, expected: u32 },
     #[error(
-        "The peer sent a malformed {what}: {reason}. The connection was closed; unacknowledged messages are sent \
+        "The peer sent a malformed {kind}: {reason}. The connection was closed; unacknowledged messages are sent \
          again. Run the same release on both nodes."
     )]
-    Malformed { what: &'static str, reason: String },
+    Malformed { kind: &'static str, reason: String },
 }
 
 impl FrameError {
@@ -59,8 +59,8 @@ impl FrameError {
 }
 
 #[cold]
-pub(super) fn malformed(what: &'static str, reason: impl ToString) -> FrameError {
-    FrameError::Malformed { what, reason: reason.to_string() }
+pub(super) fn malformed(kind: &'static str, reason: impl ToString) -> FrameError {
+    FrameError::Malformed { kind, reason: reason.to_string() }
 }
 
 #[cold]

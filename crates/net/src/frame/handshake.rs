@@ -133,7 +133,7 @@ impl Refusal {
         matches!(self, Self::Crossed | Self::Stale | Self::Crowded | Self::Stopping)
     }
 
-    pub(super) fn checked(self) -> Result<Self, FrameError> {
+    pub(super) fn validated(self) -> Result<Self, FrameError> {
         match &self {
             Self::OtherGroup { group: name } | Self::OtherAlgorithm { algorithm: name } => check_name("refusal", name)?,
             Self::OtherFormat { .. }
@@ -154,16 +154,16 @@ impl Refusal {
 }
 
 impl Hello {
-    pub(super) fn checked(self) -> Result<Self, FrameError> {
+    pub(super) fn validated(self) -> Result<Self, FrameError> {
         check_name("Hello", &self.group)?;
         check_name("Hello", &self.algorithm)?;
         Ok(self)
     }
 }
 
-fn check_name(what: &'static str, name: &str) -> Result<(), FrameError> {
+fn check_name(kind: &'static str, name: &str) -> Result<(), FrameError> {
     if name.len() > MAX_NAME {
-        return Err(malformed(what, format!("a name has {} bytes; the maximum is {MAX_NAME}", name.len())));
+        return Err(malformed(kind, format!("a name has {} bytes; the maximum is {MAX_NAME}", name.len())));
     }
     Ok(())
 }

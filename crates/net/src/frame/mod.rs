@@ -39,6 +39,7 @@ pub const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 /// its own.
 pub const FRAME_LIMIT: usize = frame_limit(MESSAGE_LIMIT);
 
+// The lengths of the parts of a frame, in bytes.
 const WORD: usize = 4;
 const LENGTH: usize = 2 * WORD;
 /// From the version to the acknowledgement.
@@ -51,9 +52,9 @@ const MAX_RESERVE: usize = 64 * 1024;
 /// Maximum length of the reason in a Bye frame, in bytes.
 const MAX_REASON: usize = 512;
 
-/// The frame limit for messages of at most `message` bytes.
-pub const fn frame_limit(message: usize) -> usize {
-    HEADER + BATCH_HEAD + MESSAGE_HEAD_MAX + message + CHECK
+/// The frame limit for messages of at most `message_bytes`.
+pub const fn frame_limit(message_bytes: usize) -> usize {
+    HEADER + BATCH_HEAD + MESSAGE_HEAD_MAX + message_bytes + CHECK
 }
 
 /// The fields that every frame starts with: its sender, and an acknowledgement.
@@ -122,12 +123,12 @@ impl Frame {
         }
         check_length(received)?;
         check_version(received.get(LENGTH).copied())?;
-        let whole = LENGTH + length;
-        if received.len() < whole {
-            received.reserve((whole - received.len()).min(MAX_RESERVE));
+        let total = LENGTH + length;
+        if received.len() < total {
+            received.reserve((total - received.len()).min(MAX_RESERVE));
             return Ok(None);
         }
-        Self::parse(received.split_to(whole).freeze()).map(Some)
+        Self::parse(received.split_to(total).freeze()).map(Some)
     }
 
     /// Encodes the frame for the wire.
@@ -137,7 +138,7 @@ impl Frame {
 
     fn parse(frame: Bytes) -> Result<Self, FrameError> {
         let end = frame.len() - CHECK;
-        let (found, expected) = (word(&frame[end..]), crc32c::crc32c(&frame[LENGTH..end]));
+        let (found, expected) = (read_u32(&frame[end..]), crc32c::crc32c(&frame[LENGTH..end]));
         if found != expected {
             return Err(FrameError::Damaged { found, expected });
         }
@@ -151,9 +152,9 @@ impl Frame {
 pub fn encode(header: &Header, body: &Body) -> Bytes {
     let frame = vec![0; HEAD];
     let mut frame = match body {
-        Body::Hello(hello) => with(frame, hello),
-        Body::Welcome(welcome) => with(frame, welcome),
-        Body::Refuse(refusal) => with(frame, refusal),
+        Body::Hello(hello) => append_serialized(frame, hello),
+        Body::Welcome(welcome) => append_serialized(frame, welcome),
+        Body::Refuse(refusal) => append_serialized(frame, refusal),
         Body::Batch(messages) => [frame.as_slice(), messages].concat(),
         Body::Ack | Body::Ping => frame,
         Body::Bye(reason) => [frame.as_slice(), sanitized(reason).as_bytes()].concat(),
@@ -186,7 +187,8 @@ fn seal(frame: &mut [u8], kind: Kind, header: &Header) {
 
 /// Checks the length against its complement, once both have arrived.
 fn check_length(received: &[u8]) -> Result<(), FrameError> {
-    let Some([length, complement]) = received.first_chunk::<LENGTH>().map(|both| [word(both), word(&both[WORD..])])
+    let Some([length, complement]) =
+        received.first_chunk::<LENGTH>().map(|both| [read_u32(both), read_u32(&both[WORD..])])
     else {
         return Ok(());
     };
@@ -218,11 +220,11 @@ impl Header {
     fn read(frame: &[u8]) -> Result<Self, FrameError> {
         let header = &frame[LENGTH..HEAD];
         Ok(Self {
-            group: GroupNumber(long(&header[2..])),
-            sender: NodeId::new(word(&header[10..])).ok_or_else(|| malformed("frame", "its sender is node 0"))?,
-            incarnation: Incarnation(long(&header[14..])),
-            epoch: Epoch(long(&header[22..])),
-            acknowledged: long(&header[30..]),
+            group: GroupNumber(read_u64(&header[2..])),
+            sender: NodeId::new(read_u32(&header[10..])).ok_or_else(|| malformed("frame", "its sender is node 0"))?,
+            incarnation: Incarnation(read_u64(&header[14..])),
+            epoch: Epoch(read_u64(&header[22..])),
+            acknowledged: read_u64(&header[30..]),
         })
     }
 }
@@ -245,9 +247,9 @@ impl Body {
             return Err(FrameError::TooLong { length: HEADER + bytes.len() + CHECK, limit: HANDSHAKE_LIMIT });
         }
         match kind {
-            Kind::Hello => Ok(Self::Hello(decode::<Hello>("Hello", &bytes)?.checked()?)),
+            Kind::Hello => Ok(Self::Hello(decode::<Hello>("Hello", &bytes)?.validated()?)),
             Kind::Welcome => Ok(Self::Welcome(decode("Welcome", &bytes)?)),
-            Kind::Refuse => Ok(Self::Refuse(decode::<Refusal>("refusal", &bytes)?.checked()?)),
+            Kind::Refuse => Ok(Self::Refuse(decode::<Refusal>("refusal", &bytes)?.validated()?)),
             Kind::Batch => Ok(Self::Batch(bytes)),
             Kind::Ack => without_body("acknowledgement", &bytes, Self::Ack),
             Kind::Ping => without_body("Ping", &bytes, Self::Ping),
@@ -280,27 +282,31 @@ fn sanitized(text: &str) -> String {
 }
 
 /// Appends a serialized value to the head. Serializing our own body types cannot fail.
-fn with(head: Vec<u8>, value: &impl Serialize) -> Vec<u8> {
+fn append_serialized(head: Vec<u8>, value: &impl Serialize) -> Vec<u8> {
     postcard::to_extend(value, head).unwrap_or_else(|_| vec![0; HEAD])
 }
 
-fn decode<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T, FrameError> {
+fn decode<T: DeserializeOwned>(kind_name: &'static str, bytes: &[u8]) -> Result<T, FrameError> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(malformed(what, format!("it has {} bytes too many", rest.len()))),
-        Err(error) => Err(malformed(what, error)),
+        Ok((_, rest)) => Err(malformed(kind_name, format!("it has {} bytes too many", rest.len()))),
+        Err(error) => Err(malformed(kind_name, error)),
     }
 }
 
-fn without_body(what: &'static str, bytes: &[u8], body: Body) -> Result<Body, FrameError> {
-    if bytes.is_empty() { Ok(body) } else { Err(malformed(what, format!("it has {} bytes too many", bytes.len()))) }
+fn without_body(kind_name: &'static str, bytes: &[u8], body: Body) -> Result<Body, FrameError> {
+    if bytes.is_empty() {
+        Ok(body)
+    } else {
+        Err(malformed(kind_name, format!("it has {} bytes too many", bytes.len())))
+    }
 }
 
-/// The `u32` at the front. Callers have checked the length.
-fn word(bytes: &[u8]) -> u32 {
+/// The little-endian `u32` at the front. Callers have checked the length.
+fn read_u32(bytes: &[u8]) -> u32 {
     bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
-fn long(bytes: &[u8]) -> u64 {
+fn read_u64(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }

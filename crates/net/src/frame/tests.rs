@@ -98,15 +98,15 @@ fn the_layout_matches_the_module_header() {
 fn every_body_round_trips_in_pieces_of_any_size() {
     let frames: Vec<Frame> = bodies().into_iter().map(|body| Frame { header: header(), body }).collect();
     let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.encode()).collect();
-    for piece in [1, 2, 3, 5, 7, 41, 64, bytes.len()] {
+    for piece_bytes in [1, 2, 3, 5, 7, 41, 64, bytes.len()] {
         let (mut received, mut read) = (BytesMut::new(), Vec::new());
-        for piece in bytes.chunks(piece) {
+        for piece in bytes.chunks(piece_bytes) {
             received.extend_from_slice(piece);
             while let Some(frame) = Frame::next(&mut received, HANDSHAKE_LIMIT).unwrap() {
                 read.push(frame);
             }
         }
-        assert_eq!((read, received.len()), (frames.clone(), 0), "in pieces of {piece}");
+        assert_eq!((read, received.len()), (frames.clone(), 0), "in pieces of {piece_bytes} bytes");
     }
 }
 
@@ -114,13 +114,13 @@ fn every_body_round_trips_in_pieces_of_any_size() {
 fn every_flipped_bit_is_detected() {
     for body in bodies() {
         let bytes = encode(&header(), &body);
-        for place in 0..bytes.len() {
+        for index in 0..bytes.len() {
             for bit in 0..8 {
                 let mut changed = BytesMut::from(&bytes[..]);
-                changed[place] ^= 1 << bit;
+                changed[index] ^= 1 << bit;
                 // Waiting for more bytes would be as wrong as accepting the frame: they would never
                 // arrive.
-                assert!(read_one(changed).is_err(), "byte {place}, bit {bit} of {body:?}");
+                assert!(read_one(changed).is_err(), "byte {index}, bit {bit} of {body:?}");
             }
         }
     }
@@ -146,11 +146,11 @@ fn a_length_alone_reserves_little() {
 
 #[test]
 fn a_newer_version_is_rejected_at_its_first_byte() {
-    let begun = |version: u8| BytesMut::from(&[200, 0, 0, 0, !200, 255, 255, 255, version][..]);
-    let error = read_one(begun(2)).unwrap_err();
+    let first_bytes = |version: u8| BytesMut::from(&[200, 0, 0, 0, !200, 255, 255, 255, version][..]);
+    let error = read_one(first_bytes(2)).unwrap_err();
     assert_eq!(error, FrameError::Newer { found: 2, known: 1 });
     assert!(error.to_string().contains("a release that supports version 2"));
-    assert!(matches!(read_one(begun(0)), Err(FrameError::Malformed { .. })));
+    assert!(matches!(read_one(first_bytes(0)), Err(FrameError::Malformed { .. })));
 }
 
 #[test]
@@ -222,7 +222,9 @@ fn a_bye_reason_cannot_forge_log_lines() {
 
 #[test]
 fn malformed_batches_fail_at_the_first_malformed_message() {
+    // The first number of a batch; then each message has a difference, a length and its bytes.
     const ONE: [u8; 8] = [1, 0, 0, 0, 0, 0, 0, 0];
+    // The number of valid messages before the malformed one, and the body.
     let cases: [(usize, Vec<u8>); 13] = [
         (0, vec![]),
         (0, ONE[..7].to_vec()),
@@ -238,10 +240,13 @@ fn malformed_batches_fail_at_the_first_malformed_message() {
         (2, [&ONE[..], &[0, 1, 7, 1, 1, 7, 1]].concat()),
         (1, [&[0xFF; 8][..], &[0, 1, 7, 1, 1, 7]].concat()),
     ];
-    for (good, body) in cases {
+    for (valid_messages, body) in cases {
         let read: Vec<_> = BatchReader::new(&body).collect();
         let (last, before) = read.split_last().unwrap();
-        assert!(last.is_err() && before.len() == good && before.iter().all(Result::is_ok), "{body:?}: {read:?}");
+        assert!(
+            last.is_err() && before.len() == valid_messages && before.iter().all(Result::is_ok),
+            "{body:?}: {read:?}"
+        );
     }
 }
 
@@ -252,13 +257,13 @@ fn a_hello_with_other_terms_is_refused() {
     let me = NodeId::from_index(0);
     let terms = HandshakeTerms { group, algorithm: "ricart-agrawala".into(), format: 1, me, members: 3 };
     assert_eq!(terms.check(&header, &hello()), Ok(()));
-    let other = |hello: Hello| terms.check(&header, &hello);
-    assert_eq!(other(Hello { group: "a".into(), ..hello() }), Err(Refusal::OtherGroup { group: "orders".into() }));
-    assert_eq!(other(Hello { to: NodeId::from_index(1), ..hello() }), Err(Refusal::WrongNode { me }));
-    assert_eq!(other(Hello { members: 4, ..hello() }), Err(Refusal::OtherSize { members: 3 }));
-    assert_eq!(other(Hello { format: 2, ..hello() }), Err(Refusal::OtherFormat { format: 1 }));
+    let check = |hello: Hello| terms.check(&header, &hello);
+    assert_eq!(check(Hello { group: "a".into(), ..hello() }), Err(Refusal::OtherGroup { group: "orders".into() }));
+    assert_eq!(check(Hello { to: NodeId::from_index(1), ..hello() }), Err(Refusal::WrongNode { me }));
+    assert_eq!(check(Hello { members: 4, ..hello() }), Err(Refusal::OtherSize { members: 3 }));
+    assert_eq!(check(Hello { format: 2, ..hello() }), Err(Refusal::OtherFormat { format: 1 }));
     let another = Refusal::OtherAlgorithm { algorithm: "ricart-agrawala".into() };
-    assert_eq!(other(Hello { algorithm: "central".into(), ..hello() }), Err(another));
+    assert_eq!(check(Hello { algorithm: "central".into(), ..hello() }), Err(another));
     let from = |sender| terms.check(&Header { sender, ..header }, &hello());
     assert_eq!(from(me), Err(Refusal::SameNode { me }));
     assert_eq!(from(NodeId::from_index(3)), Err(Refusal::NotAMember { members: 3 }));
@@ -285,7 +290,7 @@ proptest! {
         let read: Vec<_> = BatchReader::new(&body).collect();
         prop_assert!(!read.is_empty());
         let numbers: Vec<u64> = read.iter().flatten().map(|(number, _)| *number).collect();
-        prop_assert!(numbers.is_sorted_by(|one, next| one < next) && numbers.first() != Some(&0));
+        prop_assert!(numbers.is_sorted_by(|earlier, later| earlier < later) && numbers.first() != Some(&0));
         prop_assert!(read.iter().rev().skip(1).all(Result::is_ok));
     }
 
@@ -293,10 +298,10 @@ proptest! {
     fn a_frame_reader_survives_any_bytes(
         kind in 0_u8..10, body in proptest::collection::vec(any::<u8>(), 0..200), cut in any::<usize>(),
     ) {
-        let whole = forged(kind, &body);
-        let mut part = BytesMut::from(&whole[..cut % whole.len()]);
+        let complete = forged(kind, &body);
+        let mut part = BytesMut::from(&complete[..cut % complete.len()]);
         prop_assert_eq!(Frame::next(&mut part, FRAME_LIMIT), Ok(None));
-        let _ = read_one(whole);
+        let _ = read_one(complete);
         let _ = read_one(BytesMut::from(&body[..]));
     }
 }

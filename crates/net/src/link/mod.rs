@@ -86,12 +86,12 @@ pub enum LinkError {
 
 impl Link {
     /// A link to a peer that has not connected yet.
-    pub fn new(origin: Origin, peer: NodeId, room: LinkLimits) -> Self {
+    pub fn new(origin: Origin, peer: NodeId, limits: LinkLimits) -> Self {
         Self {
             origin,
             peer,
             peer_incarnation: None,
-            outgoing: Outgoing::new(room),
+            outgoing: Outgoing::new(limits),
             acknowledgements: Acknowledgements::default(),
         }
     }
@@ -121,24 +121,25 @@ impl Link {
         }
         // An acknowledgement to an older incarnation of ours says nothing about this one.
         let acknowledged = if knows == Some(self.origin.incarnation) { header.acknowledged } else { 0 };
-        let met = match self.peer_incarnation {
+        let start = match self.peer_incarnation {
             None => LinkStart::First,
             Some(known) if known == found => LinkStart::Resumed,
             Some(_) => LinkStart::Restarted { dropped: 0 },
         };
-        let sent = if met == LinkStart::Resumed { self.outgoing.sent() } else { 0 };
+        let sent = if start == LinkStart::Resumed { self.outgoing.last_sent() } else { 0 };
         self.check_acknowledged(acknowledged, sent)?;
         self.peer_incarnation = Some(found);
-        Ok(self.begin(met, acknowledged))
+        Ok(self.start(start, acknowledged))
     }
 
-    fn begin(&mut self, met: LinkStart, acknowledged: u64) -> LinkStart {
-        match met {
-            LinkStart::First => met,
+    /// Prepares the outgoing messages and acknowledgements for the connection.
+    fn start(&mut self, start: LinkStart, acknowledged: u64) -> LinkStart {
+        match start {
+            LinkStart::First => start,
             LinkStart::Resumed => {
-                self.outgoing.acknowledged(acknowledged);
+                self.outgoing.release(acknowledged);
                 self.outgoing.rewind();
-                met
+                start
             }
             LinkStart::Restarted { .. } => {
                 self.acknowledgements.reset();
@@ -154,8 +155,8 @@ impl Link {
         if self.peer_incarnation != Some(header.incarnation) {
             return Err(LinkError::OtherIncarnation { peer: self.peer, found: header.incarnation });
         }
-        self.check_acknowledged(header.acknowledged, self.outgoing.sent())?;
-        self.outgoing.acknowledged(header.acknowledged);
+        self.check_acknowledged(header.acknowledged, self.outgoing.last_sent())?;
+        self.outgoing.release(header.acknowledged);
         Ok(())
     }
 
@@ -194,7 +195,7 @@ impl Link {
     /// is harmless because acknowledgements only grow.
     pub fn take(&mut self, epoch: Epoch) -> Option<Bytes> {
         self.peer_incarnation?;
-        if let Some(frame) = self.outgoing.take_again() {
+        if let Some(frame) = self.outgoing.take_retransmission() {
             return Some(frame);
         }
         if !self.outgoing.has_new() {
@@ -207,15 +208,15 @@ impl Link {
 
     /// Whether [`take`](Self::take) would return a frame.
     pub fn has_frames(&self) -> bool {
-        self.peer_incarnation.is_some() && (self.outgoing.has_again() || self.outgoing.has_new())
+        self.peer_incarnation.is_some() && (self.outgoing.has_retransmission() || self.outgoing.has_new())
     }
 
     /// Number of bytes that are queued or not acknowledged.
     pub fn held_bytes(&self) -> usize {
-        self.outgoing.held()
+        self.outgoing.held_bytes()
     }
 
-    /// Whether the link holds so much that clients should wait.
+    /// Whether the link holds so many bytes that clients should wait.
     pub fn is_crowded(&self) -> bool {
         self.outgoing.is_crowded()
     }
@@ -239,7 +240,7 @@ impl Link {
     /// Whether the node consumed enough bytes since the last acknowledgement to send the next one
     /// at once.
     pub fn owes_acknowledgement(&self) -> bool {
-        self.acknowledgements.is_due()
+        self.acknowledgements.is_overdue()
     }
 
     /// Whether anything was consumed since the last acknowledgement. The next frame acknowledges

@@ -1,9 +1,9 @@
 //! Outgoing messages of a link: collected in batches and kept until they are acknowledged.
 //!
 //! ```text
-//! push ─▶ open batch ─▶ full batches ─▶ take ─▶ frames in flight ─▶ acknowledged
-//!                                                    ▲    │
-//!                                                    └────┘ rewind: sent again
+//! push ─▶ open batch ─▶ closed batches ─▶ take ─▶ frames in flight ─▶ acknowledged
+//!                                                      ▲    │
+//!                                                      └────┘ rewind: sent again
 //! ```
 //!
 //! Batches are split off the front of a chunk. The chunk's memory is reused once all its batches
@@ -16,13 +16,13 @@ use std::collections::VecDeque;
 use thiserror::Error;
 
 /// Size of a chunk, and so the maximum length of a batch of short messages.
-const CHUNK: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 /// A batch does not begin in a chunk with less free space than this.
-const MIN_FREE: usize = 4 * 1024;
+const MIN_FREE_BYTES: usize = 4 * 1024;
 /// Length of a batch frame without its messages.
 const BATCH_FRAME: usize = HEAD + BATCH_HEAD + BATCH_TAIL.len();
-/// A longer message goes in a batch of its own.
-const LONG: usize = CHUNK - BATCH_FRAME - MESSAGE_HEAD_MAX;
+/// Maximum length of a message that shares a batch. A longer one goes in a batch of its own.
+const MAX_SHARED_MESSAGE: usize = CHUNK_BYTES - BATCH_FRAME - MESSAGE_HEAD_MAX;
 
 /// Bounds on what a link holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,18 +60,19 @@ pub enum PushError {
 
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    room: LinkLimits,
+    limits: LinkLimits,
     /// The number of the last pushed message.
-    last: u64,
+    last_pushed: u64,
     /// The number of the last message sent to the peer's current incarnation.
-    sent: u64,
+    last_sent: u64,
     /// Number of bytes in all the fields below.
-    held: usize,
+    held_bytes: usize,
     /// Sent and not acknowledged.
-    in_flight: VecDeque<Framed>,
+    in_flight: VecDeque<FrameInFlight>,
     /// How many frames of `in_flight` were sent on the current connection.
-    resent: usize,
-    full: VecDeque<Draft>,
+    sent_frames: usize,
+    /// Batches that accept no more messages and were never sent.
+    closed_batches: VecDeque<ClosedBatch>,
     /// The open batch, if it is not empty, and the free space behind it.
     chunk: BytesMut,
     /// Number of messages in the open batch.
@@ -80,29 +81,31 @@ pub(super) struct Outgoing {
 
 /// A closed batch that is not a frame yet: its header is written when it is sent.
 #[derive(Debug)]
-struct Draft {
+struct ClosedBatch {
     bytes: BytesMut,
+    /// The number of its last message.
     last: u64,
+    /// How many messages it has.
     messages: u64,
 }
 
 #[derive(Debug)]
-struct Framed {
+struct FrameInFlight {
     bytes: Bytes,
     last: u64,
     messages: u64,
 }
 
 impl Outgoing {
-    pub(super) fn new(room: LinkLimits) -> Self {
+    pub(super) fn new(limits: LinkLimits) -> Self {
         Self {
-            room,
-            last: 0,
-            sent: 0,
-            held: 0,
+            limits,
+            last_pushed: 0,
+            last_sent: 0,
+            held_bytes: 0,
             in_flight: VecDeque::new(),
-            resent: 0,
-            full: VecDeque::new(),
+            sent_frames: 0,
+            closed_batches: VecDeque::new(),
             chunk: BytesMut::new(),
             open_messages: 0,
         }
@@ -110,136 +113,136 @@ impl Outgoing {
 
     #[inline]
     pub(super) fn push(&mut self, number: u64, message: &[u8]) -> Result<(), PushError> {
-        self.check(number, message.len())?;
-        if message.len() > LONG {
+        self.check_push(number, message.len())?;
+        if message.len() > MAX_SHARED_MESSAGE {
             self.push_alone(number, message);
             return Ok(());
         }
         let needed = MESSAGE_HEAD_MAX + message.len() + BATCH_TAIL.len();
         if self.open_messages > 0 && self.chunk.capacity() - self.chunk.len() < needed {
-            self.close();
+            self.close_batch();
         }
         if self.open_messages == 0 {
-            self.open(number, needed);
+            self.open_batch(number, needed);
         }
         let before = self.chunk.len();
         // The batch itself carries the number of its first message.
-        let distance = if self.open_messages == 0 { 0 } else { number - self.last };
+        let distance = if self.open_messages == 0 { 0 } else { number - self.last_pushed };
         append_message(&mut self.chunk, distance, message);
-        self.held += self.chunk.len() - before;
+        self.held_bytes += self.chunk.len() - before;
         self.open_messages += 1;
-        self.last = number;
+        self.last_pushed = number;
         Ok(())
     }
 
     #[inline]
-    fn check(&self, number: u64, length: usize) -> Result<(), PushError> {
-        let (last, LinkLimits { message_bytes, held_bytes, .. }) = (self.last, self.room);
+    fn check_push(&self, number: u64, length: usize) -> Result<(), PushError> {
+        let (last, LinkLimits { message_bytes, held_bytes, .. }) = (self.last_pushed, self.limits);
         if number <= last {
             return Err(PushError::OutOfOrder { number, last });
         }
         if length > message_bytes {
             return Err(PushError::TooLong { length, limit: message_bytes });
         }
-        if self.held + BATCH_FRAME + MESSAGE_HEAD_MAX + length > held_bytes {
-            return Err(PushError::Overflow { length, held: self.held, limit: held_bytes });
+        if self.held_bytes + BATCH_FRAME + MESSAGE_HEAD_MAX + length > held_bytes {
+            return Err(PushError::Overflow { length, held: self.held_bytes, limit: held_bytes });
         }
         Ok(())
     }
 
     fn push_alone(&mut self, number: u64, message: &[u8]) {
-        self.close();
+        self.close_batch();
         let mut bytes = BytesMut::with_capacity(BATCH_FRAME + MESSAGE_HEAD_MAX + message.len());
         begin_batch(&mut bytes, number);
         append_message(&mut bytes, 0, message);
         bytes.extend_from_slice(&BATCH_TAIL);
-        self.held += bytes.len();
-        self.full.push_back(Draft { bytes, last: number, messages: 1 });
-        self.last = number;
+        self.held_bytes += bytes.len();
+        self.closed_batches.push_back(ClosedBatch { bytes, last: number, messages: 1 });
+        self.last_pushed = number;
     }
 
     /// Begins a batch with space for a first message, in the rest of the chunk or in a new one.
-    fn open(&mut self, first: u64, needed: usize) {
-        let needed = (HEAD + BATCH_HEAD + needed).max(MIN_FREE);
-        if self.chunk.capacity() < needed && !self.chunk.try_reclaim(CHUNK) {
-            self.chunk = BytesMut::with_capacity(CHUNK);
+    fn open_batch(&mut self, first: u64, needed: usize) {
+        let needed = (HEAD + BATCH_HEAD + needed).max(MIN_FREE_BYTES);
+        if self.chunk.capacity() < needed && !self.chunk.try_reclaim(CHUNK_BYTES) {
+            self.chunk = BytesMut::with_capacity(CHUNK_BYTES);
         }
         begin_batch(&mut self.chunk, first);
-        self.held += HEAD + BATCH_HEAD;
+        self.held_bytes += HEAD + BATCH_HEAD;
     }
 
-    fn close(&mut self) {
+    fn close_batch(&mut self) {
         if self.open_messages > 0 {
             self.chunk.extend_from_slice(&BATCH_TAIL);
-            self.held += BATCH_TAIL.len();
+            self.held_bytes += BATCH_TAIL.len();
             let messages = std::mem::take(&mut self.open_messages);
-            self.full.push_back(Draft { bytes: self.chunk.split(), last: self.last, messages });
+            self.closed_batches.push_back(ClosedBatch { bytes: self.chunk.split(), last: self.last_pushed, messages });
         }
     }
 
     /// The next unacknowledged frame of the previous connection.
-    pub(super) fn take_again(&mut self) -> Option<Bytes> {
-        let frame = self.in_flight.get(self.resent)?;
-        self.resent += 1;
+    pub(super) fn take_retransmission(&mut self) -> Option<Bytes> {
+        let frame = self.in_flight.get(self.sent_frames)?;
+        self.sent_frames += 1;
         Some(frame.bytes.clone())
     }
 
     /// The next frame that was never sent.
     pub(super) fn take_new(&mut self, header: &Header) -> Option<Bytes> {
-        if self.full.is_empty() {
-            self.close();
+        if self.closed_batches.is_empty() {
+            self.close_batch();
         }
-        let Draft { mut bytes, last, messages } = self.full.pop_front()?;
+        let ClosedBatch { mut bytes, last, messages } = self.closed_batches.pop_front()?;
         seal_batch(&mut bytes, header);
         let bytes = bytes.freeze();
-        self.in_flight.push_back(Framed { bytes: bytes.clone(), last, messages });
-        self.resent = self.in_flight.len();
-        self.sent = last;
+        self.in_flight.push_back(FrameInFlight { bytes: bytes.clone(), last, messages });
+        self.sent_frames = self.in_flight.len();
+        self.last_sent = last;
         Some(bytes)
     }
 
     /// Releases every frame whose messages are all acknowledged. A partly acknowledged frame stays
     /// whole: if it is sent again, the receiver discards the duplicates.
-    pub(super) fn acknowledged(&mut self, number: u64) {
+    pub(super) fn release(&mut self, number: u64) {
         while let Some(frame) = self.in_flight.front().filter(|frame| frame.last <= number) {
-            self.held -= frame.bytes.len();
-            self.resent = self.resent.saturating_sub(1);
+            self.held_bytes -= frame.bytes.len();
+            self.sent_frames = self.sent_frames.saturating_sub(1);
             self.in_flight.pop_front();
         }
     }
 
     /// Starts to send all unacknowledged frames again.
     pub(super) fn rewind(&mut self) {
-        self.resent = 0;
+        self.sent_frames = 0;
     }
 
     /// Drops everything, because the peer restarted as another incarnation. Returns the number of
     /// dropped messages.
     pub(super) fn drop_all(&mut self) -> u64 {
-        self.close();
-        let taken = self.in_flight.drain(..).map(|frame| frame.messages).sum::<u64>();
-        let waiting = self.full.drain(..).map(|draft| draft.messages).sum::<u64>();
-        (self.held, self.resent, self.sent) = (0, 0, 0);
-        taken + waiting
+        self.close_batch();
+        let in_flight = self.in_flight.drain(..).map(|frame| frame.messages).sum::<u64>();
+        let waiting = self.closed_batches.drain(..).map(|batch| batch.messages).sum::<u64>();
+        (self.held_bytes, self.sent_frames, self.last_sent) = (0, 0, 0);
+        in_flight + waiting
     }
 
-    pub(super) fn sent(&self) -> u64 {
-        self.sent
+    pub(super) fn last_sent(&self) -> u64 {
+        self.last_sent
     }
 
-    pub(super) fn held(&self) -> usize {
-        self.held
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held_bytes
     }
 
     pub(super) fn is_crowded(&self) -> bool {
-        self.held >= self.room.crowded_bytes
+        self.held_bytes >= self.limits.crowded_bytes
     }
 
-    pub(super) fn has_again(&self) -> bool {
-        self.resent < self.in_flight.len()
+    pub(super) fn has_retransmission(&self) -> bool {
+        self.sent_frames < self.in_flight.len()
     }
 
     pub(super) fn has_new(&self) -> bool {
-        self.open_messages > 0 || !self.full.is_empty()
+        self.open_messages > 0 || !self.closed_batches.is_empty()
     }
 }

@@ -2,9 +2,9 @@
 
 use quorate_core::Incarnation;
 
-/// Number of consumed bytes after which an acknowledgement is due at once. It is far below the
+/// Number of consumed bytes after which an acknowledgement is sent at once. It is far below the
 /// limit on the bytes that a sender retains.
-const DUE_BYTES: usize = 64 * 1024;
+const MAX_UNACKNOWLEDGED_BYTES: usize = 64 * 1024;
 
 /// The acknowledgements that this node owes the peer.
 #[derive(Debug, Default)]
@@ -45,8 +45,8 @@ impl Acknowledgements {
     }
 
     /// Whether so many bytes are unacknowledged that an acknowledgement must be sent at once.
-    pub(super) fn is_due(&self) -> bool {
-        self.unacknowledged_bytes >= DUE_BYTES
+    pub(super) fn is_overdue(&self) -> bool {
+        self.unacknowledged_bytes >= MAX_UNACKNOWLEDGED_BYTES
     }
 }
 

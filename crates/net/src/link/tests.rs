@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 const GROUP: GroupNumber = GroupNumber(7);
 const EPOCH: Epoch = Epoch(0);
 
-fn link(place: usize, incarnation: u64, room: LinkLimits) -> Link {
-    let origin = Origin { group: GROUP, node: NodeId::from_index(place), incarnation: Incarnation(incarnation) };
-    Link::new(origin, NodeId::from_index(1 - place), room)
+fn link(side: usize, incarnation: u64, limits: LinkLimits) -> Link {
+    let origin = Origin { group: GROUP, node: NodeId::from_index(side), incarnation: Incarnation(incarnation) };
+    Link::new(origin, NodeId::from_index(1 - side), limits)
 }
 
-fn header_of(place: usize, incarnation: u64, acknowledged: u64) -> Header {
-    let (sender, incarnation) = (NodeId::from_index(place), Incarnation(incarnation));
+fn header_of(side: usize, incarnation: u64, acknowledged: u64) -> Header {
+    let (sender, incarnation) = (NodeId::from_index(side), Incarnation(incarnation));
     Header { group: GROUP, sender, incarnation, epoch: EPOCH, acknowledged }
 }
 
@@ -29,8 +29,8 @@ fn numbers(frame: &[u8]) -> Vec<u64> {
     BatchReader::new(&body).map(|message| message.unwrap().0).collect()
 }
 
-fn connected_link(room: LinkLimits) -> Link {
-    let mut link = link(0, 0, room);
+fn connected_link(limits: LinkLimits) -> Link {
+    let mut link = link(0, 0, limits);
     assert_eq!(link.begin_connection(&header_of(1, 0, 0), None), Ok(LinkStart::First));
     link
 }
@@ -141,8 +141,8 @@ fn frames_that_do_not_belong_to_the_link_are_rejected() {
 
 #[test]
 fn a_full_link_accepts_nothing_more_and_loses_nothing() {
-    let room = LinkLimits { crowded_bytes: 500, held_bytes: 1_000, message_bytes: 300 };
-    let mut link = connected_link(room);
+    let limits = LinkLimits { crowded_bytes: 500, held_bytes: 1_000, message_bytes: 300 };
+    let mut link = connected_link(limits);
     assert_eq!(link.push(1, &[0; 301]), Err(PushError::TooLong { length: 301, limit: 300 }));
     let taken = (1..).take_while(|number| link.push(*number, &[0; 100]).is_ok()).last().unwrap();
     assert!((7..=9).contains(&taken) && link.is_crowded() && link.held_bytes() <= 1_000);
@@ -194,7 +194,7 @@ fn an_acknowledgement_is_owed_until_it_is_put_into_a_frame() {
 
 // ---------------------------------------------------------------------- properties
 
-/// One action of the adversary. `side` is 0 or 1.
+/// One action of the nodes or the network, in any order. `side` is 0 or 1.
 #[derive(Clone, Debug)]
 enum Move {
     Push {
@@ -264,7 +264,7 @@ struct Side {
     pushed: Vec<u64>,
     /// For each incarnation of the peer that connected: how many messages were pushed before, and
     /// are not for it.
-    before: BTreeMap<u64, usize>,
+    pushed_before: BTreeMap<u64, usize>,
     /// The numbers received from each incarnation of the peer.
     consumed: BTreeMap<u64, Vec<u64>>,
 }
@@ -279,34 +279,34 @@ struct Pair {
 
 /// The content of a message, which depends on the sender, its incarnation and the number.
 fn content(side: usize, incarnation: u64, number: u64, length: usize) -> Vec<u8> {
-    (0..length).map(|place| (place as u64 ^ number ^ (incarnation << 4) ^ ((side as u64) << 7)) as u8).collect()
+    (0..length).map(|index| (index as u64 ^ number ^ (incarnation << 4) ^ ((side as u64) << 7)) as u8).collect()
 }
 
 impl Side {
-    fn new(place: usize, incarnation: u64) -> Self {
-        let room = LinkLimits { crowded_bytes: 1 << 20, held_bytes: 1 << 30, message_bytes: 1 << 20 };
-        let (link, duplicate_filter) = (link(place, incarnation, room), DuplicateFilter::default());
-        let (pushed, before, consumed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        Self { link, duplicate_filter, incarnation, pushed, before, consumed }
+    fn new(side: usize, incarnation: u64) -> Self {
+        let limits = LinkLimits { crowded_bytes: 1 << 20, held_bytes: 1 << 30, message_bytes: 1 << 20 };
+        let (link, duplicate_filter) = (link(side, incarnation, limits), DuplicateFilter::default());
+        let (pushed, pushed_before, consumed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        Self { link, duplicate_filter, incarnation, pushed, pushed_before, consumed }
     }
 
-    fn meet(&mut self, header: &Header, knows: Option<Incarnation>) {
+    fn begin_connection(&mut self, header: &Header, knows: Option<Incarnation>) {
         let incarnation = header.incarnation.0;
-        let met = self.link.begin_connection(header, knows).unwrap();
-        match met {
-            LinkStart::First => assert!(self.before.insert(incarnation, 0).is_none()),
-            LinkStart::Resumed => assert!(self.before.contains_key(&incarnation)),
+        let start = self.link.begin_connection(header, knows).unwrap();
+        match start {
+            LinkStart::First => assert!(self.pushed_before.insert(incarnation, 0).is_none()),
+            LinkStart::Resumed => assert!(self.pushed_before.contains_key(&incarnation)),
             LinkStart::Restarted { dropped } => {
-                let old = self.before.last_key_value().map_or(0, |(_, before)| *before);
+                let old = self.pushed_before.last_key_value().map_or(0, |(_, before)| *before);
                 assert!(dropped as usize <= self.pushed.len() - old);
-                assert!(self.before.insert(incarnation, self.pushed.len()).is_none());
+                assert!(self.pushed_before.insert(incarnation, self.pushed.len()).is_none());
                 assert_eq!(self.link.held_bytes(), 0);
             }
         }
     }
 
     /// Consumes every whole frame, except frames of an incarnation that has ended.
-    fn consume(&mut self, place: usize, arrived: &mut BytesMut) {
+    fn consume(&mut self, side: usize, arrived: &mut BytesMut) {
         while let Some(frame) = Frame::next(arrived, FRAME_LIMIT).unwrap() {
             if let Err(error) = self.link.receive_header(&frame.header) {
                 assert!(matches!(error, LinkError::OtherIncarnation { .. }), "{error}");
@@ -318,7 +318,7 @@ impl Side {
             let log = self.consumed.entry(incarnation.0).or_default();
             for message in BatchReader::new(&body) {
                 let (number, bytes) = message.unwrap();
-                assert_eq!(bytes, content(1 - place, incarnation.0, number, bytes.len()));
+                assert_eq!(bytes, content(1 - side, incarnation.0, number, bytes.len()));
                 if self.duplicate_filter.receive(number) == Receipt::New {
                     log.push(number);
                 }
@@ -333,8 +333,8 @@ impl Pair {
         Self { sides: [Side::new(0, 0), Side::new(1, 0)], wires: None, late: [Vec::new(), Vec::new()] }
     }
 
-    fn play(&mut self, step: Move) {
-        match step {
+    fn perform(&mut self, action: Move) {
+        match action {
             Move::Push { side, skipped, length } => self.push(side, skipped, length),
             Move::Write { side, frames } => self.write(side, frames),
             Move::Chat { side, frames } => {
@@ -361,28 +361,28 @@ impl Pair {
         }
     }
 
-    fn push(&mut self, place: usize, skipped: u64, length: usize) {
-        let side = &mut self.sides[place];
-        let number = side.pushed.last().copied().unwrap_or(0) + 1 + skipped;
-        side.link.push(number, &content(place, side.incarnation, number, length)).unwrap();
-        side.pushed.push(number);
+    fn push(&mut self, side: usize, skipped: u64, length: usize) {
+        let sender = &mut self.sides[side];
+        let number = sender.pushed.last().copied().unwrap_or(0) + 1 + skipped;
+        sender.link.push(number, &content(side, sender.incarnation, number, length)).unwrap();
+        sender.pushed.push(number);
     }
 
-    fn write(&mut self, place: usize, frames: usize) {
+    fn write(&mut self, side: usize, frames: usize) {
         let Some(wires) = &mut self.wires else { return };
         for _ in 0..frames {
-            let Some(frame) = self.sides[place].link.take(EPOCH) else { break };
-            wires[1 - place].in_flight.extend_from_slice(&frame);
+            let Some(frame) = self.sides[side].link.take(EPOCH) else { break };
+            wires[1 - side].in_flight.extend_from_slice(&frame);
         }
     }
 
-    fn read(&mut self, place: usize, bytes: usize, is_late: bool) {
-        let present = self.wires.as_mut().map(|wires| &mut wires[place]);
-        let wire = if is_late { self.late[place].first_mut() } else { present };
+    fn read(&mut self, side: usize, bytes: usize, is_late: bool) {
+        let current = self.wires.as_mut().map(|wires| &mut wires[side]);
+        let wire = if is_late { self.late[side].first_mut() } else { current };
         let Some(wire) = wire else { return };
         let bytes = bytes.min(wire.in_flight.len());
         wire.arrived.extend_from_slice(&wire.in_flight.split_to(bytes));
-        self.sides[place].consume(place, &mut wire.arrived);
+        self.sides[side].consume(side, &mut wire.arrived);
     }
 
     fn cut(&mut self) {
@@ -393,45 +393,46 @@ impl Pair {
 
     fn connect(&mut self, dialler: usize, is_half: bool) {
         self.cut();
-        let caller = &self.sides[dialler].link;
-        let (hello, knows) = (caller.header(EPOCH), caller.peer_incarnation());
-        self.sides[1 - dialler].meet(&hello, knows);
+        let dialling = &self.sides[dialler].link;
+        let (hello, knows) = (dialling.header(EPOCH), dialling.peer_incarnation());
+        self.sides[1 - dialler].begin_connection(&hello, knows);
         if is_half {
             return;
         }
         let acceptor = &self.sides[1 - dialler].link;
         let (welcome, knows) = (acceptor.header(EPOCH), acceptor.peer_incarnation());
-        self.sides[dialler].meet(&welcome, knows);
+        self.sides[dialler].begin_connection(&welcome, knows);
         self.wires = Some([Wire::default(), Wire::default()]);
     }
 
-    /// The messages that one incarnation consumed from another are a prefix of the messages meant
-    /// for it.
-    fn check(&self, sender: &Side, receiver: &Side, is_all: bool) {
+    /// Checks that the messages that one incarnation consumed from another are a prefix of those
+    /// addressed to it; all of them if `is_complete`.
+    fn check(&self, sender: &Side, receiver: &Side, is_complete: bool) {
         let Some(consumed) = receiver.consumed.get(&sender.incarnation) else {
-            let meant = sender.before.get(&receiver.incarnation).map_or(&[][..], |before| &sender.pushed[*before..]);
-            assert!(!is_all || meant.is_empty());
+            let addressed =
+                sender.pushed_before.get(&receiver.incarnation).map_or(&[][..], |before| &sender.pushed[*before..]);
+            assert!(!is_complete || addressed.is_empty());
             return;
         };
-        let before = sender.before[&receiver.incarnation];
-        let meant = &sender.pushed[before..];
-        assert!(meant.starts_with(consumed), "{consumed:?} is not a prefix of {meant:?}");
-        assert!(!is_all || consumed.len() == meant.len());
+        let before = sender.pushed_before[&receiver.incarnation];
+        let addressed = &sender.pushed[before..];
+        assert!(addressed.starts_with(consumed), "{consumed:?} is not a prefix of {addressed:?}");
+        assert!(!is_complete || consumed.len() == addressed.len());
     }
 
-    fn check_both(&self, is_all: bool) {
+    fn check_both(&self, is_complete: bool) {
         let [one, other] = &self.sides;
-        self.check(one, other, is_all);
-        self.check(other, one, is_all);
+        self.check(one, other, is_complete);
+        self.check(other, one, is_complete);
     }
 
-    /// The adversary stops: all messages arrive, and the links release all frames.
+    /// The faults stop: all messages arrive, and the links release all frames.
     fn settle(&mut self) {
         self.connect(0, false);
         for _ in 0..2 {
             for side in [0, 1] {
                 self.write(side, usize::MAX);
-                self.play(Move::Acknowledge { side });
+                self.perform(Move::Acknowledge { side });
                 self.read(1 - side, usize::MAX, false);
             }
         }
@@ -448,8 +449,8 @@ proptest! {
         moves in proptest::collection::vec(moves(), 0..150),
     ) {
         let mut pair = Pair::new();
-        for step in moves {
-            pair.play(step);
+        for action in moves {
+            pair.perform(action);
             pair.check_both(false);
         }
         pair.settle();

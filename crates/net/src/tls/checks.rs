@@ -16,9 +16,9 @@ pub(crate) fn end_of(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
 /// Checks that a certificate is valid at a time. webpki checks the dates before anything else, so
 /// this works for any certificate, whatever other errors follow; for a CA's certificate it is the
 /// only way to check them.
-pub(super) fn validity_at(certificate: &CertificateDer<'_>, moment: UnixTime) -> Result<(), Error> {
+pub(super) fn validity_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Result<(), Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
-    let checked = parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &[], &[], moment, KeyUsage::client_auth(), None, None);
+    let checked = parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &[], &[], time, KeyUsage::client_auth(), None, None);
     match checked {
         Err(error @ (Error::CertExpired { .. } | Error::CertNotValidYet { .. } | Error::InvalidCertValidity)) => {
             Err(error)
@@ -29,7 +29,11 @@ pub(super) fn validity_at(certificate: &CertificateDer<'_>, moment: UnixTime) ->
 
 /// Checks that the first certificate chains to one of the anchors through the others, for both ends
 /// of a connection.
-pub(super) fn leads_to(chain: &[CertificateDer<'_>], anchors: &[TrustAnchor<'_>], now: UnixTime) -> Result<(), Error> {
+pub(super) fn check_chain(
+    chain: &[CertificateDer<'_>],
+    anchors: &[TrustAnchor<'_>],
+    now: UnixTime,
+) -> Result<(), Error> {
     let (first, others) = chain.split_first().ok_or(Error::UnknownIssuer)?;
     let parsed = EndEntityCert::try_from(first)?;
     for usage in [KeyUsage::server_auth(), KeyUsage::client_auth()] {
@@ -40,12 +44,12 @@ pub(super) fn leads_to(chain: &[CertificateDer<'_>], anchors: &[TrustAnchor<'_>]
 
 /// Checks that the certificate contains exactly this name; the inner error lists the names it
 /// contains. A wildcard such as `*.demo.quorate` does not count, because it would match every node.
-pub(super) fn is_valid_for(certificate: &CertificateDer<'_>, name: &str) -> Result<Result<(), String>, Error> {
+pub(super) fn check_name(certificate: &CertificateDer<'_>, name: &str) -> Result<Result<(), String>, Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let names: Vec<&str> = parsed.valid_dns_names().collect();
     if names.iter().any(|found| found.eq_ignore_ascii_case(name)) {
         return Ok(Ok(()));
     }
-    let shown = names.iter().take(3).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
-    Ok(Err(if shown.is_empty() { "no node".to_owned() } else { shown }))
+    let found_names = names.iter().take(3).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
+    Ok(Err(if found_names.is_empty() { "no node".to_owned() } else { found_names }))
 }

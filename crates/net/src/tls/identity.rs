@@ -1,8 +1,8 @@
 //! A node's identity on the network: its certificate, its key, and the CA that it trusts.
 
 use super::PeerError;
-use super::checks::{end_of, is_valid_for, leads_to, validity_at};
-use crate::certificates::{Date, Folder, dns_name, read_short, shown};
+use super::checks::{check_chain, check_name, end_of, validity_at};
+use crate::certificates::{Date, Folder, dns_name, escape_path, read_short};
 use crate::group::GroupName;
 use quorate_core::NodeId;
 use std::io;
@@ -34,37 +34,37 @@ pub struct Identity {
 pub enum IdentityError {
     #[error(
         "{} does not exist. Create it on the machine with the CA's key: quorate certs --group {group} --nodes {node} \
-         --folder {}", shown(.file), folder_of(.file)
+         --folder {}", escape_path(.file), folder_of(.file)
     )]
     Missing { file: PathBuf, group: GroupName, node: NodeId },
-    #[error("Cannot read {}: {error}. The node needs it to authenticate itself; check its permissions.", shown(.file))]
+    #[error("Cannot read {}: {error}. The node needs it to authenticate itself; check its permissions.", escape_path(.file))]
     Unreadable { file: PathBuf, error: io::Error },
     #[error(
-        "{} contains no valid {what} in PEM. Restore the file that 'quorate certs' wrote, or make a new one.",
-        shown(.file)
+        "{} contains no valid {content} in PEM. Restore the file that 'quorate certs' wrote, or make a new one.",
+        escape_path(.file)
     )]
-    NotPem { file: PathBuf, what: &'static str },
-    #[error("{} does not belong to {}. Restore the matching key and certificate.", shown(.key), shown(.certificate))]
+    NotPem { file: PathBuf, content: &'static str },
+    #[error("{} does not belong to {}. Restore the matching key and certificate.", escape_path(.key), escape_path(.certificate))]
     KeyMismatch { key: PathBuf, certificate: PathBuf },
-    #[error("{} expired on {on}. {}", shown(.file), renewal(.file))]
+    #[error("{} expired on {on}. {}", escape_path(.file), renewal(.file))]
     Expired { file: PathBuf, on: Date },
-    #[error("{} is not valid before {from}; check this machine's clock.", shown(.file))]
+    #[error("{} is not valid before {from}; check this machine's clock.", escape_path(.file))]
     NotYetValid { file: PathBuf, from: Date },
     #[error(
-        "{} is the certificate of {found}, but this node is {wanted}; check --id, --group and --certs.", shown(.file)
+        "{} is the certificate of {found}, but this node is {wanted}; check --id, --group and --certs.", escape_path(.file)
     )]
     WrongNode { file: PathBuf, wanted: String, found: String },
     #[error(
         "{} was not signed by the CA in {}, so no peer would trust it. Restore the matching files.",
-        shown(.file), shown(.authority)
+        escape_path(.file), escape_path(.authority)
     )]
     WrongAuthority { file: PathBuf, authority: PathBuf },
     #[error(
-        "{} cannot be used between nodes: {error}. Make another certificate with 'quorate certs'.", shown(.file)
+        "{} cannot be used between nodes: {error}. Make another certificate with 'quorate certs'.", escape_path(.file)
     )]
     Unfit { file: PathBuf, error: webpki::Error },
     #[error(
-        "The certificate and key in {} cannot be used: {error}. Make new ones with 'quorate certs'.", shown(.folder)
+        "The certificate and key in {} cannot be used: {error}. Make new ones with 'quorate certs'.", escape_path(.folder)
     )]
     Refused { folder: PathBuf, error: rustls::Error },
 }
@@ -122,9 +122,9 @@ impl Identity {
     /// Checks that a peer is the node it claims to be, by the certificates that the TLS handshake
     /// has verified.
     pub fn verify_peer(&self, certificates: Option<&[CertificateDer<'_>]>, claimed: NodeId) -> Result<(), PeerError> {
-        let shown = certificates.and_then(|chain| chain.first()).ok_or(PeerError::NoCertificate { claimed })?;
+        let presented = certificates.and_then(|chain| chain.first()).ok_or(PeerError::NoCertificate { claimed })?;
         let wanted = dns_name(claimed, &self.group);
-        match is_valid_for(shown, &wanted) {
+        match check_name(presented, &wanted) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(found)) => Err(PeerError::WrongNode { claimed, wanted, found }),
             Err(_) => Err(PeerError::NotACertificate { claimed }),
@@ -153,11 +153,11 @@ impl Credentials {
             authorities: read(folder.authority_certificate()).and_then(certificates)?,
             chain: read(folder.certificate(node)).and_then(certificates)?,
             key: PrivateKeyDer::from_pem_slice(&key)
-                .map_err(|_| IdentityError::NotPem { file: key_file, what: "private key" })?,
+                .map_err(|_| IdentityError::NotPem { file: key_file, content: "private key" })?,
         })
     }
 
-    /// Checks what peers will check, with clearer errors than a TLS alert could give.
+    /// Checks content peers will check, with clearer errors than a TLS alert could give.
     fn check(&self, folder: &Folder, node: NodeId, group: &GroupName) -> Result<(), IdentityError> {
         let (file, authority) = (folder.certificate(node), folder.authority_certificate());
         let unfit = |file: &Path| {
@@ -166,16 +166,16 @@ impl Credentials {
         };
         let now = UnixTime::since_unix_epoch(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
         let leaf =
-            self.chain.first().ok_or_else(|| IdentityError::NotPem { file: file.clone(), what: "certificate" })?;
+            self.chain.first().ok_or_else(|| IdentityError::NotPem { file: file.clone(), content: "certificate" })?;
         let wanted = dns_name(node, group);
-        if let Err(found) = is_valid_for(leaf, &wanted).map_err(unfit(&file))? {
+        if let Err(found) = check_name(leaf, &wanted).map_err(unfit(&file))? {
             return Err(IdentityError::WrongNode { file, wanted, found });
         }
         validity_at(leaf, now).map_err(unfit(&file))?;
         self.check_authorities(&authority, now)?;
         let anchors: Result<Vec<_>, _> = self.authorities.iter().map(webpki::anchor_from_trusted_cert).collect();
         let anchors = anchors.map_err(unfit(&authority))?;
-        leads_to(&self.chain, &anchors, now).map_err(|error| match error {
+        check_chain(&self.chain, &anchors, now).map_err(|error| match error {
             webpki::Error::UnknownIssuer | webpki::Error::InvalidSignatureForPublicKey => {
                 IdentityError::WrongAuthority { file, authority }
             }
@@ -241,27 +241,28 @@ fn certificates((file, content): (PathBuf, Vec<u8>)) -> Result<Vec<CertificateDe
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&content).collect();
     match chain {
         Ok(chain) if !chain.is_empty() => Ok(chain),
-        Ok(_) | Err(_) => Err(IdentityError::NotPem { file, what: "certificate" }),
+        Ok(_) | Err(_) => Err(IdentityError::NotPem { file, content: "certificate" }),
     }
 }
 
 /// The error for a certificate that webpki rejects.
 fn unfit_error(file: PathBuf, error: webpki::Error) -> IdentityError {
-    let date = |moment: UnixTime| {
-        Date::from(UNIX_EPOCH.checked_add(Duration::from_secs(moment.as_secs())).unwrap_or(UNIX_EPOCH))
-    };
+    let date =
+        |time: UnixTime| Date::from(UNIX_EPOCH.checked_add(Duration::from_secs(time.as_secs())).unwrap_or(UNIX_EPOCH));
     match error {
         webpki::Error::CertExpired { not_after, .. } => IdentityError::Expired { file, on: date(not_after) },
         webpki::Error::CertNotValidYet { not_before, .. } => {
             IdentityError::NotYetValid { file, from: date(not_before) }
         }
-        webpki::Error::BadDer | webpki::Error::TrailingData(_) => IdentityError::NotPem { file, what: "certificate" },
+        webpki::Error::BadDer | webpki::Error::TrailingData(_) => {
+            IdentityError::NotPem { file, content: "certificate" }
+        }
         error => IdentityError::Unfit { file, error },
     }
 }
 
 fn folder_of(file: &Path) -> String {
-    shown(file.parent().unwrap_or(file))
+    escape_path(file.parent().unwrap_or(file))
 }
 
 fn renewal(file: &Path) -> &'static str {

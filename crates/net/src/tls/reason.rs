@@ -41,7 +41,7 @@ fn rejection(error: &CertificateError) -> String {
             "its certificate is not valid yet; check both clocks".to_owned()
         }
         CertificateError::NotValidForNameContext { expected, presented } => {
-            let presented: Vec<_> = presented.iter().map(|name| bare(name).escape_debug().to_string()).collect();
+            let presented: Vec<_> = presented.iter().map(|name| dns_name_in(name).escape_debug().to_string()).collect();
             let presented = if presented.is_empty() { "no node".to_owned() } else { presented.join(", ") };
             format!("its certificate names {presented}, but we dialled {}; check --peers", expected.to_str())
         }
@@ -51,8 +51,8 @@ fn rejection(error: &CertificateError) -> String {
     }
 }
 
-/// The bare name: rustls prints `DnsName("node-3.demo.quorate")`.
-fn bare(name: &str) -> &str {
+/// The name inside the quotation marks: rustls prints `DnsName("node-3.demo.quorate")`.
+fn dns_name_in(name: &str) -> &str {
     name.split('"').nth(1).unwrap_or(name)
 }
 
@@ -63,7 +63,7 @@ fn is_of_another_group(error: &CertificateError) -> bool {
 }
 
 fn refusal(alert: AlertDescription) -> String {
-    let why = match alert {
+    let reason = match alert {
         AlertDescription::UnknownCA => "our certificate was signed by another CA than its own".to_owned(),
         AlertDescription::CertificateExpired => {
             "our certificate has expired, or is not valid yet by its clock".to_owned()
@@ -75,7 +75,7 @@ fn refusal(alert: AlertDescription) -> String {
         AlertDescription::ProtocolVersion => "it does not support TLS 1.3".to_owned(),
         other => format!("it sent the alert {other:?}"),
     };
-    format!("The peer rejected this node: {why}.")
+    format!("The peer rejected this node: {reason}.")
 }
 
 fn interruption(error: &io::Error) -> String {
@@ -84,7 +84,7 @@ fn interruption(error: &io::Error) -> String {
             // The close of the connection can overtake the alert that explains it.
             format!(
                 "The peer closed the connection during the TLS handshake ({error}): either it rejected this node, and \
-                 its log says why, or it uses plain TCP."
+                 its log says reason, or it uses plain TCP."
             )
         }
         _ => format!("The connection failed: {error}."),

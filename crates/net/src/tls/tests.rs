@@ -26,40 +26,40 @@ fn node(number: u32) -> NodeId {
 
 /// A folder with the certificates of nodes 1 to 3 of group demo.
 fn folder() -> TempDir {
-    let place = tempfile::tempdir().unwrap();
-    Folder::new(place.path()).make(&group("demo"), &[1, 2, 3].map(node), Days::default()).unwrap();
-    place
+    let certs = tempfile::tempdir().unwrap();
+    Folder::new(certs.path()).make(&group("demo"), &[1, 2, 3].map(node), Days::default()).unwrap();
+    certs
 }
 
-fn authority(place: &Path) -> Authority {
-    let read = |name| fs::read_to_string(place.join(name)).unwrap();
+fn authority(certs: &Path) -> Authority {
+    let read = |name| fs::read_to_string(certs.join(name)).unwrap();
     Authority::read(&read("ca.pem"), &read("ca.key"), &group("demo")).unwrap()
 }
 
-fn replace(place: &Path, signed: &Signed) {
-    fs::write(place.join("node-3.pem"), &signed.certificate).unwrap();
-    fs::write(place.join("node-3.key"), &signed.key).unwrap();
+fn replace(certs: &Path, signed: &Signed) {
+    fs::write(certs.join("node-3.pem"), &signed.certificate).unwrap();
+    fs::write(certs.join("node-3.key"), &signed.key).unwrap();
 }
 
-fn load(place: &Path) -> Result<Identity, IdentityError> {
-    Identity::load(place, node(3), &group("demo"))
+fn load(certs: &Path) -> Result<Identity, IdentityError> {
+    Identity::load(certs, node(3), &group("demo"))
 }
 
 /// The error of loading node 3's identity, with the folder's path replaced by `certs`.
 #[track_caller]
-fn load_error(place: &Path) -> String {
-    let error = load(place).unwrap_err().to_string();
+fn load_error(certs: &Path) -> String {
+    let error = load(certs).unwrap_err().to_string();
     assert!(!error.contains("panic") && !error.ends_with(".."), "{error}");
-    error.replace(place.to_str().unwrap(), "certs")
+    error.replace(certs.to_str().unwrap(), "certs")
 }
 
 #[test]
 fn valid_files_make_an_identity() {
-    let place = folder();
-    let identity = load(place.path()).unwrap();
+    let certs = folder();
+    let identity = load(certs.path()).unwrap();
     assert_eq!(identity.node(), node(3));
-    let left = identity.until().unwrap().duration_since(SystemTime::now()).unwrap();
-    assert!(left > DAY * 364 && left <= DAY * 365, "{left:?}");
+    let remaining = identity.until().unwrap().duration_since(SystemTime::now()).unwrap();
+    assert!(remaining > DAY * 364 && remaining <= DAY * 365, "{remaining:?}");
     assert_eq!(identity.server_name(node(7)).unwrap().to_str(), "node-7.demo.quorate");
     assert!(!format!("{identity:?}").to_lowercase().contains("key"));
 }
@@ -67,23 +67,23 @@ fn valid_files_make_an_identity() {
 #[test]
 fn a_missing_file_is_named_with_the_command_that_makes_it() {
     for name in ["ca.pem", "node-3.pem", "node-3.key"] {
-        let place = folder();
-        fs::remove_file(place.path().join(name)).unwrap();
+        let certs = folder();
+        fs::remove_file(certs.path().join(name)).unwrap();
         let wanted = format!(
             "certs/{name} does not exist. Create it on the machine with the CA's key: quorate certs --group demo --nodes \
              3 --folder certs"
         );
-        assert_eq!(load_error(place.path()), wanted);
+        assert_eq!(load_error(certs.path()), wanted);
     }
 }
 
 #[test]
 fn an_unreadable_file_is_named() {
     for name in ["ca.pem", "node-3.pem", "node-3.key"] {
-        let place = folder();
-        fs::remove_file(place.path().join(name)).unwrap();
-        fs::create_dir(place.path().join(name)).unwrap();
-        let error = load_error(place.path());
+        let certs = folder();
+        fs::remove_file(certs.path().join(name)).unwrap();
+        fs::create_dir(certs.path().join(name)).unwrap();
+        let error = load_error(certs.path());
         assert!(error.starts_with(&format!("Cannot read certs/{name}: ")), "{error}");
     }
 }
@@ -91,12 +91,12 @@ fn an_unreadable_file_is_named() {
 #[test]
 fn a_file_that_is_not_pem_is_named() {
     let huge = "x".repeat(3 << 20);
-    for (name, what) in [("ca.pem", "certificate"), ("node-3.pem", "certificate"), ("node-3.key", "private key")] {
+    for (name, content) in [("ca.pem", "certificate"), ("node-3.pem", "certificate"), ("node-3.key", "private key")] {
         for text in ["", "hello", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", &huge] {
-            let place = folder();
-            fs::write(place.path().join(name), text).unwrap();
-            let error = load_error(place.path());
-            let is_named = error.starts_with(&format!("certs/{name} contains no valid {what} in PEM"))
+            let certs = folder();
+            fs::write(certs.path().join(name), text).unwrap();
+            let error = load_error(certs.path());
+            let is_named = error.starts_with(&format!("certs/{name} contains no valid {content} in PEM"))
                 || error.starts_with(&format!("Cannot read certs/{name}: it is too long"));
             assert!(is_named, "{error}");
         }
@@ -105,77 +105,77 @@ fn a_file_that_is_not_pem_is_named() {
 
 #[test]
 fn a_key_of_another_node_is_refused() {
-    let place = folder();
-    fs::copy(place.path().join("node-2.key"), place.path().join("node-3.key")).unwrap();
+    let certs = folder();
+    fs::copy(certs.path().join("node-2.key"), certs.path().join("node-3.key")).unwrap();
     let wanted = "certs/node-3.key does not belong to certs/node-3.pem. Restore the matching key and certificate.";
-    assert_eq!(load_error(place.path()), wanted);
+    assert_eq!(load_error(certs.path()), wanted);
 }
 
 #[test]
 fn the_certificate_of_another_node_is_refused() {
-    let place = folder();
+    let certs = folder();
     for kind in ["pem", "key"] {
-        fs::copy(place.path().join(format!("node-2.{kind}")), place.path().join(format!("node-3.{kind}"))).unwrap();
+        fs::copy(certs.path().join(format!("node-2.{kind}")), certs.path().join(format!("node-3.{kind}"))).unwrap();
     }
     let wanted = "certs/node-3.pem is the certificate of node-2.demo.quorate, but this node is node-3.demo.quorate; \
                   check --id, --group and --certs.";
-    assert_eq!(load_error(place.path()), wanted);
+    assert_eq!(load_error(certs.path()), wanted);
 }
 
 #[test]
 fn the_certificate_of_another_group_is_refused() {
-    let place = folder();
-    let error = Identity::load(place.path(), node(3), &group("other")).unwrap_err();
+    let certs = folder();
+    let error = Identity::load(certs.path(), node(3), &group("other")).unwrap_err();
     assert!(error.to_string().contains("of node-3.demo.quorate, but this node is node-3.other.quorate"), "{error}");
 }
 
 #[test]
 fn a_certificate_signed_by_another_ca_is_refused() {
-    let (place, other) = (folder(), folder());
-    fs::copy(other.path().join("ca.pem"), place.path().join("ca.pem")).unwrap();
-    assert!(load_error(place.path()).starts_with("certs/node-3.pem was not signed by the CA in certs/ca.pem"));
+    let (certs, other) = (folder(), folder());
+    fs::copy(other.path().join("ca.pem"), certs.path().join("ca.pem")).unwrap();
+    assert!(load_error(certs.path()).starts_with("certs/node-3.pem was not signed by the CA in certs/ca.pem"));
 }
 
 #[test]
 fn expired_and_not_yet_valid_certificates_are_refused_with_the_date() {
-    let place = folder();
-    let moment = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-    let old = Validity { from: moment(951_000_000), until: moment(951_782_400) };
-    replace(place.path(), &authority(place.path()).sign(node(3), old).unwrap());
-    assert!(load_error(place.path()).starts_with("certs/node-3.pem expired on 2000-02-29. Move it and its key away"));
+    let certs = folder();
+    let time = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+    let old = Validity { from: time(951_000_000), until: time(951_782_400) };
+    replace(certs.path(), &authority(certs.path()).sign(node(3), old).unwrap());
+    assert!(load_error(certs.path()).starts_with("certs/node-3.pem expired on 2000-02-29. Move it and its key away"));
 
     let now = SystemTime::now();
     let young = Validity { from: now + DAY * 2, until: now + DAY * 3 };
-    replace(place.path(), &authority(place.path()).sign(node(3), young).unwrap());
-    let error = load_error(place.path());
+    replace(certs.path(), &authority(certs.path()).sign(node(3), young).unwrap());
+    let error = load_error(certs.path());
     assert!(error.starts_with("certs/node-3.pem is not valid before 2"), "{error}");
     assert!(error.ends_with("check this machine's clock."), "{error}");
 }
 
 #[test]
 fn an_expired_ca_is_refused_unless_the_file_holds_a_valid_one_too() {
-    let place = folder();
-    let current = fs::read_to_string(place.path().join("ca.pem")).unwrap();
+    let certs = folder();
+    let current = fs::read_to_string(certs.path().join("ca.pem")).unwrap();
     let old = Authority::new(&group("demo"), UNIX_EPOCH + DAY).unwrap();
-    fs::write(place.path().join("ca.pem"), old.certificate()).unwrap();
-    let error = load_error(place.path());
+    fs::write(certs.path().join("ca.pem"), old.certificate()).unwrap();
+    let error = load_error(certs.path());
     assert!(error.starts_with("certs/ca.pem expired on 1980-01-"), "{error}");
-    fs::write(place.path().join("ca.pem"), format!("{}{current}", old.certificate())).unwrap();
-    assert!(load(place.path()).is_ok());
+    fs::write(certs.path().join("ca.pem"), format!("{}{current}", old.certificate())).unwrap();
+    assert!(load(certs.path()).is_ok());
 }
 
 #[test]
 fn both_cas_are_trusted_while_one_replaces_the_other() {
-    let (place, next) = (folder(), folder());
-    let read = |place: &TempDir, name| fs::read_to_string(place.path().join(name)).unwrap();
-    let both = read(&place, "ca.pem") + &read(&next, "ca.pem");
-    for place in [&place, &next] {
-        fs::write(place.path().join("ca.pem"), &both).unwrap();
-        assert!(load(place.path()).is_ok());
+    let (certs, next) = (folder(), folder());
+    let read = |certs: &TempDir, name| fs::read_to_string(certs.path().join(name)).unwrap();
+    let both = read(&certs, "ca.pem") + &read(&next, "ca.pem");
+    for certs in [&certs, &next] {
+        fs::write(certs.path().join("ca.pem"), &both).unwrap();
+        assert!(load(certs.path()).is_ok());
     }
     // The folder's own CA key still signs.
     Folder::new(next.path()).make(&group("demo"), &[node(4)], Days::default()).unwrap();
-    assert!(Identity::load(place.path(), node(3), &group("demo")).is_ok());
+    assert!(Identity::load(certs.path(), node(3), &group("demo")).is_ok());
     assert!(Identity::load(next.path(), node(4), &group("demo")).is_ok());
 }
 
@@ -187,47 +187,47 @@ fn signed_by_unconstrained_ca(names: &[&str], uses: &[ExtendedKeyUsagePurpose]) 
     parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let certificate = parameters.self_signed(&key).unwrap().pem();
     let issuer = Issuer::new(parameters, key);
-    let own = KeyPair::generate().unwrap();
+    let node_key = KeyPair::generate().unwrap();
     let mut parameters =
         CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap();
     parameters.extended_key_usages = uses.to_vec();
-    let signed = parameters.signed_by(&own, &issuer).unwrap();
-    (certificate, Signed { certificate: signed.pem(), key: own.serialize_pem() })
+    let signed = parameters.signed_by(&node_key, &issuer).unwrap();
+    (certificate, Signed { certificate: signed.pem(), key: node_key.serialize_pem() })
 }
 
 #[test]
 fn certificates_of_a_companys_own_ca_need_the_nodes_name_and_both_uses() {
     use ExtendedKeyUsagePurpose::{ClientAuth, ServerAuth};
-    let place = folder();
-    let try_out = |names: &[&str], uses: &[ExtendedKeyUsagePurpose]| {
+    let certs = folder();
+    let load_with = |names: &[&str], uses: &[ExtendedKeyUsagePurpose]| {
         let (certificate, signed) = signed_by_unconstrained_ca(names, uses);
-        fs::write(place.path().join("ca.pem"), certificate).unwrap();
-        replace(place.path(), &signed);
-        load(place.path()).map_err(|error| error.to_string())
+        fs::write(certs.path().join("ca.pem"), certificate).unwrap();
+        replace(certs.path(), &signed);
+        load(certs.path()).map_err(|error| error.to_string())
     };
-    assert!(try_out(&["db.example", "node-3.demo.quorate"], &[ServerAuth, ClientAuth]).is_ok());
-    for one in [ServerAuth, ClientAuth] {
-        let error = try_out(&["node-3.demo.quorate"], &[one]).unwrap_err();
+    assert!(load_with(&["db.example", "node-3.demo.quorate"], &[ServerAuth, ClientAuth]).is_ok());
+    for usage in [ServerAuth, ClientAuth] {
+        let error = load_with(&["node-3.demo.quorate"], &[usage]).unwrap_err();
         assert!(error.contains("cannot be used between nodes"), "{error}");
     }
     for name in ["*.demo.quorate", "node-33.demo.quorate", "node-3.demo.quorate.example", "3.demo.quorate"] {
-        let error = try_out(&[name], &[ServerAuth, ClientAuth]).unwrap_err();
+        let error = load_with(&[name], &[ServerAuth, ClientAuth]).unwrap_err();
         assert!(error.contains(&format!("is the certificate of {name}, but this node is")), "{error}");
     }
 }
 
 #[test]
 fn a_peer_is_the_node_that_its_certificate_names() {
-    let place = folder();
-    let identity = load(place.path()).unwrap();
-    let shown = CertificateDer::from_pem_file(place.path().join("node-2.pem")).unwrap();
-    let chain = [shown];
+    let certs = folder();
+    let identity = load(certs.path()).unwrap();
+    let presented = CertificateDer::from_pem_file(certs.path().join("node-2.pem")).unwrap();
+    let chain = [presented];
     assert_eq!(identity.verify_peer(Some(&chain), node(2)), Ok(()));
     let refusal = identity.verify_peer(Some(&chain), node(1)).unwrap_err();
     assert!(refusal.to_string().contains("names node-2.demo.quorate and not node-1.demo.quorate"), "{refusal}");
     assert_eq!(identity.verify_peer(None, node(2)), Err(PeerError::NoCertificate { claimed: node(2) }));
     assert_eq!(identity.verify_peer(Some(&[]), node(2)), Err(PeerError::NoCertificate { claimed: node(2) }));
-    let other = Identity::load(place.path(), node(3), &group("demo")).unwrap();
+    let other = Identity::load(certs.path(), node(3), &group("demo")).unwrap();
     assert_eq!(other.verify_peer(Some(&chain), node(2)), Ok(()));
 }
 
@@ -250,11 +250,11 @@ proptest! {
         file in prop::sample::select(vec!["ca.pem", "node-3.pem", "node-3.key"]),
         garbage in prop::collection::vec(any::<u8>(), 0..300),
     ) {
-        let place = GOOD.with(Clone::clone);
-        let good = fs::read(place.path().join(file)).unwrap();
-        fs::write(place.path().join(file), &garbage).unwrap();
-        let bad = load(place.path());
-        fs::write(place.path().join(file), good).unwrap();
+        let certs = VALID_FILES.with(Clone::clone);
+        let good = fs::read(certs.path().join(file)).unwrap();
+        fs::write(certs.path().join(file), &garbage).unwrap();
+        let bad = load(certs.path());
+        fs::write(certs.path().join(file), good).unwrap();
         prop_assert!(bad.is_err());
     }
 
@@ -263,34 +263,34 @@ proptest! {
     #[test]
     fn a_damaged_file_never_causes_a_panic(
         file in prop::sample::select(vec!["ca.pem", "node-3.pem", "node-3.key"]),
-        place_of_damage in any::<prop::sample::Index>(),
+        damaged_index in any::<prop::sample::Index>(),
         byte in any::<u8>(),
         is_cut in any::<bool>(),
     ) {
-        let place = GOOD.with(Clone::clone);
-        let good = fs::read(place.path().join(file)).unwrap();
+        let certs = VALID_FILES.with(Clone::clone);
+        let good = fs::read(certs.path().join(file)).unwrap();
         let mut bad = good.clone();
-        let at = place_of_damage.index(bad.len());
-        bad[at] = byte;
+        let index = damaged_index.index(bad.len());
+        bad[index] = byte;
         if is_cut {
-            bad.truncate(at);
+            bad.truncate(index);
         }
-        fs::write(place.path().join(file), &bad).unwrap();
-        let result = load(place.path());
+        fs::write(certs.path().join(file), &bad).unwrap();
+        let result = load(certs.path());
         let text = String::from_utf8_lossy(&bad).into_owned();
-        let good_text = |name| fs::read_to_string(place.path().join(name)).unwrap_or_default();
+        let good_text = |name| fs::read_to_string(certs.path().join(name)).unwrap_or_default();
         // The CA's reader must survive the same bytes too, as certificate and as key.
         let _ = Authority::read(&text, &good_text("ca.key"), &group("demo"));
         let _ = Authority::read(&good_text("ca.pem"), &text, &group("demo"));
-        fs::write(place.path().join(file), good).unwrap();
+        fs::write(certs.path().join(file), good).unwrap();
         if let Err(error) = result {
-            prop_assert!(error.to_string().contains(place.path().to_str().unwrap()));
+            prop_assert!(error.to_string().contains(certs.path().to_str().unwrap()));
         }
-        prop_assert!(load(place.path()).is_ok());
+        prop_assert!(load(certs.path()).is_ok());
     }
 }
 
 thread_local! {
     /// Valid files, made once for all cases.
-    static GOOD: std::rc::Rc<TempDir> = std::rc::Rc::new(folder());
+    static VALID_FILES: std::rc::Rc<TempDir> = std::rc::Rc::new(folder());
 }

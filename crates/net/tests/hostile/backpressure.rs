@@ -14,7 +14,7 @@ use tokio::net::tcp::OwnedWriteHalf;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
-const HELD: usize = 16 * MIB;
+const HELD_BYTES: usize = 16 * MIB;
 
 fn options(overflow: Overflow) -> NodeOptions {
     let mut options = NodeOptions { overflow, ..NodeOptions::default() };
@@ -26,14 +26,14 @@ fn options(overflow: Overflow) -> NodeOptions {
 /// A fake node 3 that connects to node 1 and then reads nothing.
 async fn connect_without_reading(cluster: &Cluster) -> FakePeer {
     let (header, hello) = hello_frame(3, 1);
-    FakePeer::welcomed(cluster.address(1), header, hello).await.0
+    FakePeer::connect_welcomed(cluster.address(1), header, hello).await.0
 }
 
 /// Sends keepalives from node 3 until the connection ends.
-async fn send_keepalives(mut stream: OwnedWriteHalf, every: Duration) {
+async fn send_keepalives(mut stream: OwnedWriteHalf, interval: Duration) {
     let (header, _) = hello_frame(3, 1);
     while stream.write_all(&encode(&header, &Body::Ping)).await.is_ok() {
-        tokio::time::sleep(every).await;
+        tokio::time::sleep(interval).await;
     }
 }
 
@@ -55,22 +55,22 @@ async fn messages_to_a_peer_that_does_not_read_are_dropped_and_logged() {
     (options.limits.idle_timeout, options.limits.keepalive_interval) =
         (Duration::from_millis(400), Duration::from_millis(100));
     // More than the operating system buffers for a connection.
-    options.limits.held_bytes = HELD;
+    options.limits.held_bytes = HELD_BYTES;
     let mut cluster = Cluster::with_fake_peers(3, 2, &options, Cluster::plain).await;
     // It sends keepalives all the time and never reads.
-    let (_unread, speaking) = connect_without_reading(&cluster).await.stream.into_split();
-    tokio::spawn(send_keepalives(speaking, options.limits.idle_timeout / 8));
+    let (_unread, writer) = connect_without_reading(&cluster).await.stream.into_split();
+    tokio::spawn(send_keepalives(writer, options.limits.idle_timeout / 8));
     for _ in 0..64 {
         cluster.nodes[0].command(Command::Send { to: node(3), count: 16, padding: 32 * KIB }).await;
         cluster.nodes[0].ask(node(2)).await;
-        assert!(cluster.nodes[0].link(node(3)).held_bytes <= HELD);
+        assert!(cluster.nodes[0].link(node(3)).held_bytes <= HELD_BYTES);
     }
     log.wait_for_line(&["WARN", "The link to node 3 is full and did not accept", "The node dropped them"]).await;
     assert!(cluster.nodes[0].link(node(3)).dropped_at_overflow > 100, "{:?}", cluster.nodes[0].link(node(3)));
     assert!(log.count("The node dropped them") < 10, "one line until there is room again");
     log.wait_for_line(&["The connection to node 3 ended: the peer read nothing for 400ms", "No message is lost"]).await;
     cluster.check_exchange().await;
-    assert!(cluster.nodes[0].link(node(3)).held_bytes <= HELD);
+    assert!(cluster.nodes[0].link(node(3)).held_bytes <= HELD_BYTES);
     cluster.stop().await;
 }
 
@@ -93,7 +93,7 @@ async fn clients_wait_for_a_peer_that_does_not_read_before_the_node_ends() {
     let _log = Log::new();
     let options = options(Overflow::End);
     let mut cluster = Cluster::with_fake_peers(3, 2, &options, Cluster::plain).await;
-    let _impostor = connect_without_reading(&cluster).await;
+    let _fake_peer = connect_without_reading(&cluster).await;
     // The node accepts commands until the link is crowded. Then the client waits, while the node
     // itself continues.
     let handle = cluster.nodes[0].handle.clone();
@@ -107,14 +107,17 @@ async fn clients_wait_for_a_peer_that_does_not_read_before_the_node_ends() {
     });
     wait_until_crowded(&mut cluster, &options).await;
     // The operating system's buffers fill up first, until the held bytes no longer change.
-    let mut before = 0;
+    let mut held_before = 0;
     for _ in 0..200 {
         cluster.nodes[1].ask(node(1)).await;
         let held = cluster.nodes[0].link(node(3)).held_bytes;
         assert!(held < options.limits.crowded_bytes + 64 * KIB, "{held} bytes are held, and clients still send");
-        before = held;
+        held_before = held;
     }
-    assert!(before >= options.limits.crowded_bytes, "the link is not crowded, and the client waits: {before}");
+    assert!(
+        held_before >= options.limits.crowded_bytes,
+        "the link is not crowded, and the client waits: {held_before}"
+    );
     assert!(!client.is_finished(), "10,000 commands went to a peer that does not read");
     // Node 2 makes node 1 send more, until the link overflows.
     let [one, two] = &mut cluster.nodes[..] else { panic!() };

@@ -22,14 +22,15 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+/// A folder with the certificates of nodes 1 to 3 and their CA.
 pub(crate) struct Certificates(TempDir);
 
 impl Certificates {
     pub(crate) fn new() -> Self {
-        let endpoint = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let group: GroupName = GROUP.parse().unwrap();
-        Folder::new(endpoint.path()).make(&group, &[1, 2, 3].map(node), Days::default()).unwrap();
-        Self(endpoint)
+        Folder::new(folder.path()).make(&group, &[1, 2, 3].map(node), Days::default()).unwrap();
+        Self(folder)
     }
 
     pub(crate) fn security(&self, me: NodeId) -> Security {
@@ -44,19 +45,19 @@ impl Certificates {
         fs::read_to_string(self.0.path().join(name)).unwrap()
     }
 
-    pub(crate) fn of(&self, number: u32) -> Signed {
+    pub(crate) fn of_node(&self, number: u32) -> Signed {
         let [certificate, key] = ["pem", "key"].map(|kind| self.read(&format!("node-{number}.{kind}")));
         Signed { certificate, key }
     }
 
     pub(crate) fn expired(&self, number: u32) -> Signed {
         let authority = Authority::read(&self.read("ca.pem"), &self.read("ca.key"), &GROUP.parse().unwrap()).unwrap();
-        let hours = |count: u64| SystemTime::now() - Duration::from_secs(3_600 * count);
-        authority.sign(node(number), Validity { from: hours(48), until: hours(24) }).unwrap()
+        let hours_ago = |count: u64| SystemTime::now() - Duration::from_secs(3_600 * count);
+        authority.sign(node(number), Validity { from: hours_ago(48), until: hours_ago(24) }).unwrap()
     }
 
     /// A TLS client that trusts this group's CA and presents the given certificate, valid or not.
-    pub(crate) fn dialler(&self, certificates: Option<&Signed>) -> TlsConnector {
+    pub(crate) fn connector_with(&self, certificates: Option<&Signed>) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.read("ca.pem").as_bytes()).unwrap()).unwrap();
         let provider = Arc::new(ring::default_provider());
@@ -64,7 +65,7 @@ impl Certificates {
         let trusting = versions.with_root_certificates(roots);
         let configuration = match certificates {
             Some(certificates) => {
-                let (chain, key) = Self::parsed(certificates);
+                let (chain, key) = Self::parse(certificates);
                 trusting.with_client_auth_cert(chain, key).unwrap()
             }
             None => trusting.with_no_client_auth(),
@@ -72,7 +73,7 @@ impl Certificates {
         TlsConnector::from(Arc::new(configuration))
     }
 
-    pub(crate) fn parsed(certificates: &Signed) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+    pub(crate) fn parse(certificates: &Signed) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         let chain =
             CertificateDer::pem_slice_iter(certificates.certificate.as_bytes()).collect::<Result<_, _>>().unwrap();
         (chain, PrivateKeyDer::from_pem_slice(certificates.key.as_bytes()).unwrap())
@@ -99,12 +100,12 @@ async fn invalid_certificates_are_refused_and_do_not_disturb_the_group() {
     let mut cluster = Cluster::of_three(&NodeOptions::default(), |node| certificates.security(node)).await;
     let cases = [
         (None, "it presented no certificate"),
-        (Some(others.of(2)), "signed by another CA than ours"),
+        (Some(others.of_node(2)), "signed by another CA than ours"),
         (Some(certificates.expired(2)), "its certificate has expired"),
-        (Some(certificates.of(3)), "its certificate names node-3.demo.quorate and not node-2.demo.quorate"),
+        (Some(certificates.of_node(3)), "its certificate names node-3.demo.quorate and not node-2.demo.quorate"),
     ];
-    for (shown, expected) in &cases {
-        within("the end", connect_as_node_2(certificates.dialler(shown.as_ref()), cluster.address(1))).await;
+    for (presented, expected) in &cases {
+        within("the end", connect_as_node_2(certificates.connector_with(presented.as_ref()), cluster.address(1))).await;
         log.wait_for_line(&["WARN", "Closed a connection from 127.0.0.1", expected, "not affected."]).await;
         cluster.check_exchange().await;
     }
@@ -118,8 +119,8 @@ async fn plain_bytes_at_a_tls_port_are_refused() {
     let certificates = Certificates::new();
     let mut cluster = Cluster::of_three(&NodeOptions::default(), |node| certificates.security(node)).await;
     let (header, hello) = hello_frame(2, 1);
-    let in_the_clear = encode(&header, &Body::Hello(hello));
-    for (count, bytes) in [&in_the_clear[..], b"GET / HTTP/1.1\r\n\r\n", &[0xFF; 70_000]].into_iter().enumerate() {
+    let plain_hello = encode(&header, &Body::Hello(hello));
+    for (count, bytes) in [&plain_hello[..], b"GET / HTTP/1.1\r\n\r\n", &[0xFF; 70_000]].into_iter().enumerate() {
         let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
         let _ = stream.write_all(bytes).await;
         log.wait_for_lines(count + 1, "The peer does not use TLS").await;

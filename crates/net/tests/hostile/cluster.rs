@@ -68,7 +68,8 @@ pub(crate) struct TestNode {
     events: mpsc::UnboundedReceiver<Event>,
     /// The first and the last number received from each incarnation of each peer.
     received: BTreeMap<(NodeId, u64), (u64, u64)>,
-    asked: u64,
+    /// Number of questions that the node has asked.
+    questions: u64,
 }
 
 impl TestNode {
@@ -108,7 +109,7 @@ impl TestNode {
             }
         };
         let (handle, running) = runtime.prepare(on_events).unwrap();
-        Self { me, handle, running: tokio::spawn(running), events, received: BTreeMap::new(), asked: 0 }
+        Self { me, handle, running: tokio::spawn(running), events, received: BTreeMap::new(), questions: 0 }
     }
 
     pub(crate) async fn command(&self, command: Command) {
@@ -119,14 +120,15 @@ impl TestNode {
         self.command(Command::Send { to, count, padding: 3 }).await;
     }
 
+    /// Asks a node a question and waits for the answer.
     pub(crate) async fn ask(&mut self, to: NodeId) {
-        self.asked += 1;
-        let question = self.asked;
+        self.questions += 1;
+        let question = self.questions;
         self.command(Command::Ask { to, question }).await;
         let me = self.me;
         within(&format!("the answer of node {to} to node {me}"), async {
             loop {
-                if self.next().await == (Event::Answered { from: to, question }) {
+                if self.next_event().await == (Event::Answered { from: to, question }) {
                     return;
                 }
             }
@@ -138,30 +140,30 @@ impl TestNode {
     pub(crate) async fn wait_for_number(&mut self, from: NodeId, incarnation: u64, number: u64) {
         let me = self.me;
         within(&format!("message {number} of node {from} to node {me}"), async {
-            while self.last(from, incarnation) < number {
-                self.next().await;
+            while self.last_number(from, incarnation) < number {
+                self.next_event().await;
             }
         })
         .await;
-        assert_eq!(self.last(from, incarnation), number, "node {me} received more than node {from} sent");
+        assert_eq!(self.last_number(from, incarnation), number, "node {me} received more than node {from} sent");
     }
 
-    pub(crate) fn last(&self, from: NodeId, incarnation: u64) -> u64 {
+    pub(crate) fn last_number(&self, from: NodeId, incarnation: u64) -> u64 {
         self.received.get(&(from, incarnation)).map_or(0, |(_, last)| *last)
     }
 
-    pub(crate) fn first(&self, from: NodeId, incarnation: u64) -> Option<u64> {
+    pub(crate) fn first_number(&self, from: NodeId, incarnation: u64) -> Option<u64> {
         self.received.get(&(from, incarnation)).map(|(first, _)| *first)
     }
 
     /// The node's next event. Checks that the numbers from one incarnation of a peer are
     /// consecutive.
-    pub(crate) async fn next(&mut self) -> Event {
+    pub(crate) async fn next_event(&mut self) -> Event {
         let event = self.events.recv().await.expect("the node has ended");
         if let Event::Received { from, incarnation, number } = event {
-            let later = self.received.keys().any(|(known, other)| *known == from && *other > incarnation);
+            let is_from_older = self.received.keys().any(|(known, other)| *known == from && *other > incarnation);
             assert!(
-                !later,
+                !is_from_older,
                 "node {} received from incarnation {incarnation} of node {from} after a later one",
                 self.me
             );
@@ -175,7 +177,7 @@ impl TestNode {
     /// The node's next event about a suspicion.
     pub(crate) async fn next_suspicion(&mut self) -> Event {
         loop {
-            if let event @ (Event::Suspected(_) | Event::Trusted(_)) = self.next().await {
+            if let event @ (Event::Suspected(_) | Event::Trusted(_)) = self.next_event().await {
                 return event;
             }
         }
@@ -185,6 +187,7 @@ impl TestNode {
         self.handle.links()[&peer]
     }
 
+    /// Ends the node's tasks at once, as a crash would.
     pub(crate) async fn crash(self) {
         self.running.abort();
         let _ = within("the end of a node", self.running).await;
@@ -206,19 +209,19 @@ impl Cluster {
         Self::with_fake_peers(3, 3, options, security).await
     }
 
-    /// A group of `size` of which only the first `real` are nodes. The test plays the others with
-    /// fake peers, which dial and cannot be dialled.
+    /// A group of `size` of which only the first `real_nodes` are nodes. The test plays the others
+    /// with fake peers, which dial and cannot be dialled.
     pub(crate) async fn with_fake_peers(
         size: u32,
-        real: u32,
+        real_nodes: u32,
         options: &NodeOptions,
         security: impl Fn(NodeId) -> Security,
     ) -> Self {
         let endpoints: Vec<Endpoint> = (0..size).map(|_| Endpoint::new()).collect();
-        let nodes = (1..=real).map(|number| {
+        let nodes = (1..=real_nodes).map(|number| {
             let me = node(number);
             let mut peers = addresses(me, &endpoints);
-            let fake = peers.iter_mut().filter(|(peer, _)| peer.number() > real);
+            let fake = peers.iter_mut().filter(|(peer, _)| peer.number() > real_nodes);
             fake.for_each(|(_, address)| *address = UNREACHABLE.into());
             TestNode::start(me, 0, &endpoints[me.index()], peers, security(me), options)
         });

@@ -42,17 +42,19 @@ impl Pair {
             self.sent += 1;
             let (one, two, sent) = (&mut self.one, &mut self.two, self.sent);
             tokio::select! {
-                damage = self.proxy.damaged() => return damage,
+                damage = self.proxy.next_damaged() => return damage,
                 _ = async { tokio::join!(one.wait_for_number(node(2), 0, sent), two.wait_for_number(node(1), 0, sent)) } => {}
             }
         }
         // TLS ignores the version in the head of a record. All other damage is detected.
         assert!(self.is_encrypted, "neither node detected the damage, or the proxy never caused it");
         self.proxy.cut_all();
-        within("the end of the connection", self.proxy.damaged()).await
+        within("the end of the connection", self.proxy.next_damaged()).await
     }
 
-    async fn endure(&mut self, damages: Vec<Damage>) {
+    /// Exchanges messages over connections with these damages, one after another, and checks that
+    /// all messages arrive.
+    async fn exchange_under(&mut self, damages: Vec<Damage>) {
         self.proxy.plan(damages.iter().copied());
         for damage in damages {
             assert_eq!(self.talk_until_damaged().await, damage);
@@ -70,7 +72,7 @@ async fn a_connection_cut_after_any_byte_loses_and_repeats_nothing() {
     let mut pair = Pair::new(Cluster::plain).await;
     let damages =
         (0..400).flat_map(|after| [Damage::Cut(Direction::ToTarget, after), Damage::Cut(Direction::FromTarget, after)]);
-    pair.endure(damages.collect()).await;
+    pair.exchange_under(damages.collect()).await;
     assert!(pair.one.link(node(2)).connections > 400, "{:?}", pair.one.link(node(2)));
 }
 
@@ -78,9 +80,9 @@ async fn a_connection_cut_after_any_byte_loses_and_repeats_nothing() {
 async fn any_flipped_bit_is_detected_and_the_frame_is_sent_again() {
     let log = Log::new();
     let mut pair = Pair::new(Cluster::plain).await;
-    let flip = |direction| move |at: usize| Damage::Flip(direction, at, 1 << (at % 8));
+    let flip = |direction| move |offset: usize| Damage::Flip(direction, offset, 1 << (offset % 8));
     let damages = (0..400).map(flip(Direction::ToTarget)).zip((0..400).map(flip(Direction::FromTarget)));
-    pair.endure(damages.flat_map(|(there, back)| [there, back]).collect()).await;
+    pair.exchange_under(damages.flat_map(|(forward, backward)| [forward, backward]).collect()).await;
     log.wait_for_line(&["Closed the connection to node", "A frame arrived damaged"]).await;
     log.wait_for_line(&["Closed a connection from 127.0.0.1", "A frame arrived damaged", "not affected."]).await;
 }
@@ -91,15 +93,15 @@ async fn any_flipped_bit_is_detected_and_the_frame_is_sent_again() {
 async fn a_damaged_length_does_not_make_a_node_wait() {
     let log = Log::new();
     let mut pair = Pair::new(Cluster::plain).await;
-    let hello = {
+    let hello_length = {
         pair.one.ask(node(2)).await;
-        let sent = pair.proxy.sent();
+        let sent = pair.proxy.recorded();
         u32::from_le_bytes(*sent[0].first_chunk().unwrap()) as usize
     };
     // The first frame after the Hello begins here, with its length and the complement.
-    let begin = 8 + hello;
-    let damages =
-        (begin..begin + 8).flat_map(|at| [0x01, 0x08, 0x80].map(|mask| Damage::Flip(Direction::ToTarget, at, mask)));
+    let begin = 8 + hello_length;
+    let damages = (begin..begin + 8)
+        .flat_map(|offset| [0x01, 0x08, 0x80].map(|mask| Damage::Flip(Direction::ToTarget, offset, mask)));
     // The current connection was opened before these were planned.
     let damages: Vec<Damage> = damages.collect();
     pair.proxy.plan(damages.iter().copied());
@@ -117,14 +119,14 @@ async fn an_encrypted_connection_that_is_cut_or_damaged_loses_and_repeats_nothin
     let certificates = Certificates::new();
     let mut pair = Pair::new(|node| certificates.security(node)).await;
     // The TLS handshake has too many bytes to try each of them.
-    let endpoints = (0..4_000).step_by(197);
-    let damages = endpoints.flat_map(|at| {
+    let offsets = (0..4_000).step_by(197);
+    let damages = offsets.flat_map(|offset| {
         [
-            Damage::Cut(Direction::ToTarget, at),
-            Damage::Cut(Direction::FromTarget, at),
-            Damage::Flip(Direction::ToTarget, at, 4),
-            Damage::Flip(Direction::FromTarget, at, 4),
+            Damage::Cut(Direction::ToTarget, offset),
+            Damage::Cut(Direction::FromTarget, offset),
+            Damage::Flip(Direction::ToTarget, offset, 4),
+            Damage::Flip(Direction::FromTarget, offset, 4),
         ]
     });
-    pair.endure(damages.collect()).await;
+    pair.exchange_under(damages.collect()).await;
 }

@@ -47,7 +47,7 @@ impl FakePeer {
     }
 
     /// Connects, sends the Hello and receives a Welcome.
-    pub(crate) async fn welcomed(address: SocketAddr, header: Header, hello: Hello) -> (Self, Header, Welcome) {
+    pub(crate) async fn connect_welcomed(address: SocketAddr, header: Header, hello: Hello) -> (Self, Header, Welcome) {
         let mut fake_peer = Self::connect(address, header).await;
         fake_peer.send(&Body::Hello(hello)).await;
         match fake_peer.receive().await {
@@ -97,15 +97,15 @@ pub(crate) fn raw_batch(messages: &[(u64, Vec<u8>)]) -> Bytes {
     let mut last = messages[0].0;
     body.put_u64_le(last);
     for (number, bytes) in messages {
-        varint(&mut body, number.wrapping_sub(last));
-        varint(&mut body, bytes.len() as u64);
+        put_varint(&mut body, number.wrapping_sub(last));
+        put_varint(&mut body, bytes.len() as u64);
         body.put_slice(bytes);
         last = *number;
     }
     body.freeze()
 }
 
-fn varint(out: &mut BytesMut, mut value: u64) {
+fn put_varint(out: &mut BytesMut, mut value: u64) {
     while value >= 0x80 {
         out.put_u8(value as u8 | 0x80);
         value >>= 7;
@@ -113,6 +113,6 @@ fn varint(out: &mut BytesMut, mut value: u64) {
     out.put_u8(value as u8);
 }
 
-pub(crate) fn number(number: u64) -> Message {
+pub(crate) fn number_message(number: u64) -> Message {
     Message::Number { incarnation: 0, number, padding: Vec::new() }
 }

@@ -72,15 +72,15 @@ async fn an_older_incarnation_is_refused() {
     let mut cluster = Cluster::with_fake_peers(3, 2, &NodeOptions::default(), Cluster::plain).await;
     let (mut header, mut hello) = hello_frame(3, 1);
     header.incarnation = Incarnation(5);
-    let (mut young, _, _) = FakePeer::welcomed(cluster.address(1), header, hello.clone()).await;
+    let (mut later, _, _) = FakePeer::connect_welcomed(cluster.address(1), header, hello.clone()).await;
     header.incarnation = Incarnation(4);
     (hello.dial, hello.process_nonce) = (Dial(9), ProcessNonce(1));
     assert_eq!(refusal(&cluster, header, hello).await, Refusal::OlderIncarnation { known: Incarnation(5) });
     log.wait_for_line(&["WARN", "Refused a process that claims to be node 3", "connected to incarnation 5"]).await;
     // The connection of the later incarnation is unaffected.
-    young.send(&Body::Ping).await;
-    young.send(&Body::Batch(crate::fake_peer::batch(&[(1, crate::chatter::Message::Question(8))]))).await;
-    while !matches!(young.receive().await.expect("the later incarnation lost its connection").body, Body::Batch(_)) {}
+    later.send(&Body::Ping).await;
+    later.send(&Body::Batch(crate::fake_peer::batch(&[(1, crate::chatter::Message::Question(8))]))).await;
+    while !matches!(later.receive().await.expect("the later incarnation lost its connection").body, Body::Batch(_)) {}
     cluster.check_exchange().await;
     cluster.stop().await;
 }
@@ -107,9 +107,9 @@ async fn a_replayed_connection_changes_nothing() {
     let (endpoints, options) = ([Endpoint::new(), Endpoint::new()], NodeOptions::default());
     let proxy = Proxy::to(endpoints[1].address).await;
     let peer = |number, address: std::net::SocketAddr| BTreeMap::from([(node(number), address.to_string())]);
-    let unused = crate::proxy::closing_listener().await;
+    let not_dialled = crate::proxy::closing_listener().await;
     let mut one = TestNode::start(node(1), 0, &endpoints[0], peer(2, proxy.address), Security::Plain, &options);
-    let mut two = TestNode::start(node(2), 0, &endpoints[1], peer(1, unused), Security::Plain, &options);
+    let mut two = TestNode::start(node(2), 0, &endpoints[1], peer(1, not_dialled), Security::Plain, &options);
     one.send(node(2), 5).await;
     one.ask(node(2)).await;
     // Open a second connection, so that there are two to replay.
@@ -117,7 +117,7 @@ async fn a_replayed_connection_changes_nothing() {
     one.send(node(2), 5).await;
     one.ask(node(2)).await;
     two.wait_for_number(node(1), 0, 10).await;
-    let recorded = proxy.sent();
+    let recorded = proxy.recorded();
     assert_eq!(recorded.len(), 2);
     for bytes in &recorded {
         let mut stream = TcpStream::connect(endpoints[1].address).await.unwrap();

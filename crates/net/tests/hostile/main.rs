@@ -27,9 +27,10 @@ use std::time::Duration;
 /// Maximum time to wait for anything, long enough for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-async fn within<T>(what: &str, waiting: impl Future<Output = T>) -> T {
+/// Waits for a future, and fails the test with the name of the expected event after [`DEADLINE`].
+async fn within<T>(expected: &str, waiting: impl Future<Output = T>) -> T {
     match tokio::time::timeout(DEADLINE, waiting).await {
-        Ok(done) => done,
-        Err(_) => panic!("{what} did not happen within {DEADLINE:?}"),
+        Ok(output) => output,
+        Err(_) => panic!("{expected} did not happen within {DEADLINE:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::chatter::Message;
 use crate::cluster::{Cluster, NodeOptions, node};
-use crate::fake_peer::{FakePeer, batch, hello_frame, number, raw_batch};
+use crate::fake_peer::{FakePeer, batch, hello_frame, number_message, raw_batch};
 use crate::log::Log;
 use bytes::Bytes;
 use quorate_core::Incarnation;
@@ -27,12 +27,12 @@ impl MalformedPeerTest {
         self.dials += 1;
         let (header, mut hello) = hello_frame(3, 1);
         (hello.dial, hello.knows) = (Dial(self.dials), Some(Incarnation(0)));
-        FakePeer::welcomed(self.cluster.address(1), header, hello).await.0
+        FakePeer::connect_welcomed(self.cluster.address(1), header, hello).await.0
     }
 
     /// Checks that node 1 closes the connection after these bytes, with all of these parts in one
     /// log line.
-    async fn closes_after(&mut self, bytes: &[u8], parts: &[&str]) {
+    async fn check_closes_after(&mut self, bytes: &[u8], parts: &[&str]) {
         let mut fake_peer = self.connect().await;
         fake_peer.write(bytes).await;
         fake_peer.wait_for_close().await;
@@ -41,6 +41,7 @@ impl MalformedPeerTest {
     }
 }
 
+/// A valid header of node 3 with this change.
 fn header(change: impl FnOnce(&mut Header)) -> Header {
     let (mut header, _) = hello_frame(3, 1);
     change(&mut header);
@@ -49,10 +50,10 @@ fn header(change: impl FnOnce(&mut Header)) -> Header {
 
 #[tokio::test]
 async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
-    let (as_is, hello) = hello_frame(3, 1);
+    let (valid_header, hello) = hello_frame(3, 1);
     let ping = |change: &dyn Fn(&mut Header)| encode(&header(change), &Body::Ping).to_vec();
     let damaged = {
-        let mut bytes = encode(&as_is, &Body::Batch(batch(&[(1, number(1))]))).to_vec();
+        let mut bytes = encode(&valid_header, &Body::Batch(batch(&[(1, number_message(1))]))).to_vec();
         let middle = bytes.len() - 7;
         bytes[middle] ^= 1;
         bytes
@@ -77,19 +78,19 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
         (ping(&|header| header.sender = node(2)), "A frame from node 2 arrived on the connection to node 3"),
         (ping(&|header| header.group.0 ^= 1), "Node 3 sent a frame of another group"),
         (ping(&|header| header.incarnation = Incarnation(1)), "A frame from incarnation 1 of node 3 arrived"),
-        (encode(&as_is, &Body::Hello(hello)).to_vec(), "sent a second handshake"),
-        (encode(&as_is, &Body::Batch(Bytes::new())).to_vec(), "a malformed batch: it has no first number"),
-        (encode(&as_is, &Body::Batch(Bytes::from_static(&[0; 8]))).to_vec(), "its first number is 0"),
+        (encode(&valid_header, &Body::Hello(hello)).to_vec(), "sent a second handshake"),
+        (encode(&valid_header, &Body::Batch(Bytes::new())).to_vec(), "a malformed batch: it has no first number"),
+        (encode(&valid_header, &Body::Batch(Bytes::from_static(&[0; 8]))).to_vec(), "its first number is 0"),
         (
-            encode(&as_is, &Body::Batch(raw_batch(&[(9, vec![0; 3]), (9, vec![0; 3])]))).to_vec(),
+            encode(&valid_header, &Body::Batch(raw_batch(&[(9, vec![0; 3]), (9, vec![0; 3])]))).to_vec(),
             "its message numbers do not increase",
         ),
         (
-            encode(&as_is, &Body::Batch(raw_batch(&[(9, vec![0; 3]), (8, vec![0; 3])]))).to_vec(),
+            encode(&valid_header, &Body::Batch(raw_batch(&[(9, vec![0; 3]), (8, vec![0; 3])]))).to_vec(),
             "its message numbers exceed 64 bits",
         ),
         (
-            encode(&as_is, &Body::Batch(Bytes::from_static(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 200, 1, 7]))).to_vec(),
+            encode(&valid_header, &Body::Batch(Bytes::from_static(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 200, 1, 7]))).to_vec(),
             "it ends inside a message",
         ),
     ];
@@ -98,7 +99,7 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
         let mut test = MalformedPeerTest::new().await;
         for (bytes, expected) in cases {
             let parts = ["WARN", "Closed the connection to node 3", expected, "Reconnecting."];
-            test.closes_after(bytes, &parts).await;
+            test.check_closes_after(bytes, &parts).await;
         }
         assert!(test.log.all().iter().all(|line| !line.contains("..")), "{:#?}", test.log.all());
         test.cluster.stop().await;
@@ -109,17 +110,17 @@ async fn malformed_frames_end_the_connection_and_do_not_disturb_the_group() {
 async fn duplicate_messages_are_delivered_once() {
     let mut test = MalformedPeerTest::new().await;
     let mut fake_peer = test.connect().await;
-    let first = Body::Batch(batch(&[(1, number(1)), (2, number(2)), (5, number(3))]));
+    let first = Body::Batch(batch(&[(1, number_message(1)), (2, number_message(2)), (5, number_message(3))]));
     fake_peer.send(&first).await;
     fake_peer.send(&first).await;
     // A lower number than the last one counts as a duplicate, whatever the message contains.
-    fake_peer.send(&Body::Batch(batch(&[(3, number(99)), (6, number(4))]))).await;
+    fake_peer.send(&Body::Batch(batch(&[(3, number_message(99)), (6, number_message(4))]))).await;
     let one = &mut test.cluster.nodes[0];
     one.wait_for_number(node(3), 0, 4).await;
     drop(fake_peer);
     let mut fake_peer = test.connect().await;
     fake_peer.send(&first).await;
-    fake_peer.send(&Body::Batch(batch(&[(7, number(5)), (8, Message::Question(1))]))).await;
+    fake_peer.send(&Body::Batch(batch(&[(7, number_message(5)), (8, Message::Question(1))]))).await;
     while !matches!(fake_peer.receive().await.expect("no answer").body, Body::Batch(_)) {}
     let one = &mut test.cluster.nodes[0];
     one.wait_for_number(node(3), 0, 5).await;
@@ -134,7 +135,7 @@ async fn undecodable_messages_are_skipped_and_logged_at_a_limited_rate() {
     let mut fake_peer = test.connect().await;
     let undecodable: Vec<(u64, Vec<u8>)> = (1..=2_000).map(|number| (number, vec![0xEE; 5])).collect();
     fake_peer.send(&Body::Batch(raw_batch(&undecodable))).await;
-    fake_peer.send(&Body::Batch(batch(&[(2_001, number(1))]))).await;
+    fake_peer.send(&Body::Batch(batch(&[(2_001, number_message(1))]))).await;
     test.cluster.nodes[0].wait_for_number(node(3), 0, 1).await;
     test.log.wait_for_line(&["ERROR", "Cannot decode message 1 from node 3"]).await;
     assert!(test.log.count("Cannot decode") < 20, "{} lines", test.log.count("Cannot decode"));

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 /// Number of connections that the test opens. Each costs a file descriptor on both sides until it
 /// is closed.
 const CONNECTIONS: usize = 1_000;
-const PENDING: usize = 32;
+const MAX_PENDING: usize = 32;
 /// Number of bytes that each connection tries to make the node hold.
 const PAYLOAD: usize = 1 << 20;
 
@@ -21,12 +21,12 @@ const PAYLOAD: usize = 1 << 20;
 async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
     let log = Log::new();
     let mut options = NodeOptions::default();
-    options.limits.pending_connections = PENDING;
+    options.limits.pending_connections = MAX_PENDING;
     // The handshake does not time out here; the node closes connections only because there are too
     // many.
     options.limits.handshake_timeout = Duration::from_secs(600);
     let mut cluster = Cluster::of_three(&options, Cluster::plain).await;
-    let before = memory::now();
+    let before = memory::current();
     let mut streams = Vec::new();
     for number in 0..CONNECTIONS {
         let mut stream = TcpStream::connect(cluster.address(1)).await.unwrap();
@@ -40,13 +40,13 @@ async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
         }
     }
     // The node has closed all but the last few connections.
-    let (early, late) = streams.split_at_mut(CONNECTIONS - PENDING);
+    let (early, late) = streams.split_at_mut(CONNECTIONS - MAX_PENDING);
     for stream in early {
         let mut answer = Vec::new();
         let _ = within("the end of the connection", stream.read_to_end(&mut answer)).await;
         assert!(answer.is_empty());
     }
-    assert_eq!(late.len(), PENDING);
+    assert_eq!(late.len(), MAX_PENDING);
     log.wait_for_line(&["WARN", "Too many connections have not finished their handshake; closed the oldest"]).await;
     cluster.check_exchange().await;
     let lines = log.count("have not finished their handshake");
@@ -64,7 +64,7 @@ async fn a_thousand_unfinished_handshakes_do_not_disturb_the_group() {
 async fn announced_long_frames_cost_no_memory() {
     let log = Log::new();
     let mut cluster = Cluster::of_three(&NodeOptions::default(), Cluster::plain).await;
-    let before = memory::now();
+    let before = memory::current();
     let payload = vec![1; PAYLOAD];
     let mut streams = Vec::new();
     for _ in 0..CONNECTIONS / 4 {
@@ -86,15 +86,15 @@ async fn announced_long_frames_cost_no_memory() {
 async fn a_peer_that_announces_much_and_sends_little_costs_little() {
     let _log = Log::new();
     let mut cluster = Cluster::with_fake_peers(3, 2, &NodeOptions::default(), Cluster::plain).await;
-    let before = memory::now();
+    let before = memory::current();
     let mut peers = Vec::new();
     for dial in 1..=50 {
         let (header, mut hello) = hello_frame(3, 1);
         hello.dial.0 = dial;
         hello.knows = Some(quorate_core::Incarnation(0));
-        let (mut peer, _, _) = FakePeer::welcomed(cluster.address(1), header, hello).await;
-        let whole = quorate_net::frame::encode(&header, &Body::Batch(vec![0; 15 << 20].into()));
-        peer.write(&whole[..1_000]).await;
+        let (mut peer, _, _) = FakePeer::connect_welcomed(cluster.address(1), header, hello).await;
+        let frame = quorate_net::frame::encode(&header, &Body::Batch(vec![0; 15 << 20].into()));
+        peer.write(&frame[..1_000]).await;
         peers.push(peer);
     }
     cluster.check_exchange().await;

@@ -26,11 +26,11 @@ async fn bytes_that_are_not_a_frame_are_logged_and_do_not_disturb_the_group() {
     let log = Log::new();
     let mut cluster = Cluster::of_three(&NodeOptions::default(), Cluster::plain).await;
     let (header, hello) = hello_frame(2, 1);
-    let good = encode(&header, &Body::Hello(hello));
-    let damaged = |endpoint: usize| {
-        let mut bytes = good.to_vec();
-        let endpoint = endpoint % bytes.len();
-        bytes[endpoint] ^= 0x10;
+    let valid = encode(&header, &Body::Hello(hello));
+    let damaged = |offset: usize| {
+        let mut bytes = valid.to_vec();
+        let offset = offset % bytes.len();
+        bytes[offset] ^= 0x10;
         bytes
     };
     let cases: [(Vec<u8>, &str); 8] = [
@@ -40,7 +40,7 @@ async fn bytes_that_are_not_a_frame_are_logged_and_do_not_disturb_the_group() {
         (vec![0xFF; 1 << 20], "announced a frame of 4294967295 bytes"),
         ((HANDSHAKE_LIMIT as u32 + 1).to_le_bytes().repeat(20), "announced a frame of 4097 bytes"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec(), "The peer uses TLS"),
-        (damaged(good.len() - 6), "A frame arrived damaged"),
+        (damaged(valid.len() - 6), "A frame arrived damaged"),
         (encode(&header, &Body::Ping).to_vec(), "another frame than the handshake expects"),
     ];
     for (bytes, expected) in &cases {
@@ -80,7 +80,7 @@ async fn slow_handshakes_time_out() {
     let mut silent = FakePeer::connect(cluster.address(1), header).await;
     let mut halfway = FakePeer::connect(cluster.address(1), header).await;
     halfway.write(&bytes[..bytes.len() / 2]).await;
-    let dripping = async {
+    let send_slowly = async {
         let mut slow = FakePeer::connect(cluster.address(1), header).await;
         for byte in &bytes[..bytes.len() - 1] {
             if slow.stream.write_all(&[*byte]).await.is_err() {
@@ -90,7 +90,7 @@ async fn slow_handshakes_time_out() {
         }
         slow.wait_for_close().await;
     };
-    tokio::join!(silent.wait_for_close(), halfway.wait_for_close(), dripping);
+    tokio::join!(silent.wait_for_close(), halfway.wait_for_close(), send_slowly);
     log.wait_for_lines(3, "did not finish the handshake in time").await;
     cluster.check_exchange().await;
     cluster.stop().await;

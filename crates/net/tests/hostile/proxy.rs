@@ -29,6 +29,7 @@ pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     plans: Plans,
     damaged: mpsc::UnboundedReceiver<Damage>,
+    /// Number of open connections.
     open: watch::Receiver<usize>,
     recorded: Arc<Mutex<Vec<Vec<u8>>>>,
     cut: Arc<Notify>,
@@ -59,7 +60,7 @@ impl Proxy {
     }
 
     /// Waits until a damaged connection has ended.
-    pub(crate) async fn damaged(&mut self) -> Damage {
+    pub(crate) async fn next_damaged(&mut self) -> Damage {
         self.damaged.recv().await.unwrap()
     }
 
@@ -67,12 +68,12 @@ impl Proxy {
         self.cut.notify_waiters();
     }
 
-    pub(crate) fn open(&self) -> watch::Receiver<usize> {
+    pub(crate) fn open_connections(&self) -> watch::Receiver<usize> {
         self.open.clone()
     }
 
     /// All bytes that the dialling node sent, by connection.
-    pub(crate) fn sent(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn recorded(&self) -> Vec<Vec<u8>> {
         self.recorded.lock().unwrap().clone()
     }
 }
@@ -86,15 +87,15 @@ struct ProxyState {
 }
 
 async fn accept(listener: TcpListener, target: SocketAddr, state: Arc<ProxyState>) {
-    while let Ok((near, _)) = listener.accept().await {
-        let Ok(far) = TcpStream::connect(target).await else { continue };
-        near.set_nodelay(true).unwrap();
-        far.set_nodelay(true).unwrap();
-        tokio::spawn(carry(near, far, Arc::clone(&state)));
+    while let Ok((dialling, _)) = listener.accept().await {
+        let Ok(accepting) = TcpStream::connect(target).await else { continue };
+        dialling.set_nodelay(true).unwrap();
+        accepting.set_nodelay(true).unwrap();
+        tokio::spawn(forward_connection(dialling, accepting, Arc::clone(&state)));
     }
 }
 
-async fn carry(near: TcpStream, far: TcpStream, state: Arc<ProxyState>) {
+async fn forward_connection(dialling: TcpStream, accepting: TcpStream, state: Arc<ProxyState>) {
     state.open.send_modify(|open| *open += 1);
     let plan = state.plans.lock().unwrap().pop_front();
     let record = {
@@ -102,15 +103,15 @@ async fn carry(near: TcpStream, far: TcpStream, state: Arc<ProxyState>) {
         recorded.push(Vec::new());
         recorded.len() - 1
     };
-    let (near_read, near_write) = near.into_split();
-    let (far_read, far_write) = far.into_split();
+    let (dialling_read, dialling_write) = dialling.into_split();
+    let (accepting_read, accepting_write) = accepting.into_split();
     let is_damaged = Mutex::new(false);
     let forward =
         Pump { plan, direction: Direction::ToTarget, is_damaged: &is_damaged, record: Some((&state.recorded, record)) };
     let backward = Pump { plan, direction: Direction::FromTarget, is_damaged: &is_damaged, record: None };
     tokio::select! {
-        () = forward.run(near_read, far_write) => {}
-        () = backward.run(far_read, near_write) => {}
+        () = forward.run(dialling_read, accepting_write) => {}
+        () = backward.run(accepting_read, dialling_write) => {}
         () = state.cut.notified() => {}
     }
     let is_damaged = *is_damaged.lock().unwrap();
@@ -133,30 +134,34 @@ struct Pump<'a> {
 impl Pump<'_> {
     async fn run(self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
         let mut buffer = vec![0; 16 << 10];
-        let mut passed = 0;
+        let mut passed_bytes = 0;
         loop {
             let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
             if let Some((records, index)) = self.record {
                 records.lock().unwrap()[index].extend_from_slice(&buffer[..read]);
             }
-            let passing = self.damage(&mut buffer[..read], passed);
-            if to.write_all(&buffer[..passing]).await.is_err() || passing < read {
+            let kept_bytes = self.apply_damage(&mut buffer[..read], passed_bytes);
+            if to.write_all(&buffer[..kept_bytes]).await.is_err() || kept_bytes < read {
                 return;
             }
-            passed += read;
+            passed_bytes += read;
         }
     }
 
-    fn damage(&self, bytes: &mut [u8], passed: usize) -> usize {
-        let end = passed + bytes.len();
+    /// Applies the planned damage to bytes that follow `passed_bytes` others. Returns how many of
+    /// them to forward.
+    fn apply_damage(&self, bytes: &mut [u8], passed_bytes: usize) -> usize {
+        let end = passed_bytes + bytes.len();
         match self.plan {
             Some(Damage::Cut(direction, after)) if direction == self.direction && after < end => {
                 *self.is_damaged.lock().unwrap() = true;
-                after - passed
+                after - passed_bytes
             }
-            Some(Damage::Flip(direction, at, mask)) if direction == self.direction && (passed..end).contains(&at) => {
+            Some(Damage::Flip(direction, offset, mask))
+                if direction == self.direction && (passed_bytes..end).contains(&offset) =>
+            {
                 *self.is_damaged.lock().unwrap() = true;
-                bytes[at - passed] ^= mask;
+                bytes[offset - passed_bytes] ^= mask;
                 bytes.len()
             }
             Some(Damage::Cut(..) | Damage::Flip(..)) | None => bytes.len(),
@@ -174,23 +179,23 @@ pub(crate) async fn closing_listener() -> SocketAddr {
 }
 
 /// Waits until the proxies together have this many open connections.
-pub(crate) async fn connections(proxies: &[&Proxy], count: usize) {
-    let mut open: Vec<_> = proxies.iter().map(|proxy| proxy.open()).collect();
+pub(crate) async fn wait_for_connections(proxies: &[&Proxy], count: usize) {
+    let mut open: Vec<_> = proxies.iter().map(|proxy| proxy.open_connections()).collect();
     within(&format!("a total of {count} connections"), async {
         loop {
             if open.iter_mut().map(|open| *open.borrow_and_update()).sum::<usize>() == count {
                 return;
             }
             let changes = open.iter_mut().map(|open| Box::pin(open.changed()));
-            first_of(changes.collect()).await;
+            wait_for_first(changes.collect()).await;
         }
     })
     .await;
 }
 
-async fn first_of<F: Future + Unpin>(mut waiting: Vec<F>) {
+async fn wait_for_first<F: Future + Unpin>(mut waiting: Vec<F>) {
     std::future::poll_fn(|context| {
-        let is_done = waiting.iter_mut().any(|one| std::pin::Pin::new(one).poll(context).is_ready());
+        let is_done = waiting.iter_mut().any(|future| std::pin::Pin::new(future).poll(context).is_ready());
         if is_done { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
     })
     .await;

@@ -3,7 +3,7 @@
 use crate::chatter::Event;
 use crate::cluster::{Cluster, Endpoint, NodeOptions, TestNode, addresses, node};
 use crate::log::Log;
-use crate::proxy::{Proxy, connections};
+use crate::proxy::{Proxy, wait_for_connections};
 use crate::within;
 use quorate_net::tls::Security;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ async fn however_dials_cross_one_connection_remains() {
         one.send(node(2), 3).await;
         two.send(node(1), 3).await;
         tokio::join!(one.ask(node(2)), two.ask(node(1)));
-        connections(&[&proxies[0], &proxies[1]], 1).await;
+        wait_for_connections(&[&proxies[0], &proxies[1]], 1).await;
         let count = || (one.link(node(2)).connections, two.link(node(1)).connections);
         let before = count();
         tokio::join!(one.ask(node(2)), two.ask(node(1)));
@@ -44,14 +44,14 @@ async fn a_group_of_seven_that_starts_at_once_has_one_connection_a_pair() {
     let _log = Log::new();
     let mut cluster = Cluster::with_fake_peers(7, 7, &NodeOptions::default(), Cluster::plain).await;
     cluster.check_exchange().await;
-    let mut dialled = 0;
+    let mut connection_ends = 0;
     for member in &cluster.nodes {
         let links = member.handle.links();
         assert!(links.values().all(|link| link.is_connected), "node {}: {links:?}", member.me);
-        dialled += links.values().map(|link| link.connections).sum::<u64>();
+        connection_ends += links.values().map(|link| link.connections).sum::<u64>();
     }
     // If dials crossed, one side may have had a second connection for a short time.
-    assert!(dialled <= 3 * 21, "{dialled} ends of connections for 21 pairs");
+    assert!(connection_ends <= 3 * 21, "{connection_ends} ends of connections for 21 pairs");
     cluster.stop().await;
 }
 
@@ -71,22 +71,29 @@ async fn a_new_incarnation_receives_no_message_for_the_previous_one() {
         old.crash().await;
         cluster.nodes[0].send(node(3), 5).await;
         let peers = addresses(node(3), &cluster.endpoints);
-        let young = TestNode::start(node(3), incarnation, &cluster.endpoints[2], peers, Security::Plain, &options);
-        cluster.nodes.push(young);
+        let restarted = TestNode::start(node(3), incarnation, &cluster.endpoints[2], peers, Security::Plain, &options);
+        cluster.nodes.push(restarted);
         // It does not receive messages from before its connection, so it sends first.
         for peer in [1, 2] {
             cluster.nodes[2].ask(node(peer)).await;
         }
         cluster.check_exchange().await;
-        let [one, two, young] = &mut cluster.nodes[..] else { panic!() };
-        young.send(node(1), 7).await;
-        young.send(node(2), 7).await;
+        let [one, two, restarted] = &mut cluster.nodes[..] else { panic!() };
+        restarted.send(node(1), 7).await;
+        restarted.send(node(2), 7).await;
         // `check_exchange` sent two of them.
         one.wait_for_number(node(3), incarnation, 9).await;
         two.wait_for_number(node(3), incarnation, 9).await;
-        assert_eq!((one.first(node(3), incarnation), two.first(node(3), incarnation)), (Some(1), Some(1)));
+        assert_eq!(
+            (one.first_number(node(3), incarnation), two.first_number(node(3), incarnation)),
+            (Some(1), Some(1))
+        );
         // It receives exactly the messages sent since it connected.
-        assert!(young.first(node(1), 0).is_some_and(|first| first > 1), "{:?}", young.first(node(1), 0));
+        assert!(
+            restarted.first_number(node(1), 0).is_some_and(|first| first > 1),
+            "{:?}",
+            restarted.first_number(node(1), 0)
+        );
     }
     log.wait_for_line(&["Node 3 restarted as incarnation 8; dropped", "messages to its previous incarnation"]).await;
     assert!(cluster.nodes[0].link(node(3)).dropped_at_restart > 0);
@@ -110,9 +117,9 @@ async fn a_crashed_process_is_suspected_and_a_silent_one_is_not() {
     let first = within("a suspicion of node 3", one.next_suspicion()).await;
     assert_eq!(first, Event::Suspected(node(3)));
     let endpoint = Endpoint::at(address);
-    let young =
+    let restarted =
         TestNode::start(node(3), 1, &endpoint, addresses(node(3), &cluster.endpoints), Security::Plain, &options);
     let next = within("trust in node 3", one.next_suspicion()).await;
     assert_eq!(next, Event::Trusted(node(3)));
-    young.crash().await;
+    restarted.crash().await;
 }

@@ -15,10 +15,10 @@ use tokio_rustls::rustls::{HandshakeKind, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// A TLS server that presents the given certificate, even an invalid one, and accepts every client.
-fn careless_listener(certificates: &Signed) -> TlsAcceptor {
+fn listener_without_checks(certificates: &Signed) -> TlsAcceptor {
     let provider = Arc::new(ring::default_provider());
     let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let (chain, key) = Certificates::parsed(certificates);
+    let (chain, key) = Certificates::parse(certificates);
     TlsAcceptor::from(Arc::new(versions.with_no_client_auth().with_single_cert(chain, key).unwrap()))
 }
 
@@ -44,51 +44,51 @@ struct HandshakeResults {
 
 impl HandshakeResults {
     #[track_caller]
-    fn succeeded(&self) {
+    fn assert_succeeded(&self) {
         let ends = [&self.dialler, &self.listener];
         assert!(ends.iter().all(|end| **end == Ok(HandshakeKind::Full)), "{self:?}");
     }
 
     /// Checks that the listener refused for this reason and that the dialler noticed.
     #[track_caller]
-    fn listener_refused(&self, because: &str) {
-        let sent = self.listener.as_ref().expect_err("the listener should refuse");
-        assert!(sent.contains(because) && self.dialler.is_err(), "{self:?}");
+    fn assert_listener_refused(&self, because: &str) {
+        let error = self.listener.as_ref().expect_err("the listener should refuse");
+        assert!(error.contains(because) && self.dialler.is_err(), "{self:?}");
     }
 
     /// Checks that the dialler refused for this reason and that the listener noticed.
     #[track_caller]
-    fn dialler_refused(&self, because: &str) {
-        let sent = self.dialler.as_ref().expect_err("the dialler should refuse");
-        assert!(sent.contains(because) && self.listener.is_err(), "{self:?}");
+    fn assert_dialler_refused(&self, because: &str) {
+        let error = self.dialler.as_ref().expect_err("the dialler should refuse");
+        assert!(error.contains(because) && self.listener.is_err(), "{self:?}");
     }
 }
 
 /// One end dials node 2 and claims to be node 3; the other listens and checks that claim. The
 /// listener sends first, so that the dialler sees a refusal in its first read.
-async fn meet(dialler: &TlsConnector, listener: &TlsAcceptor, identity: &Identity) -> HandshakeResults {
+async fn shake_hands(dialler: &TlsConnector, listener: &TlsAcceptor, identity: &Identity) -> HandshakeResults {
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
     let listen = async {
         let (stream, _) = socket.accept().await.unwrap();
-        let mut stream = listener.accept(stream).await.map_err(explained)?;
+        let mut stream = listener.accept(stream).await.map_err(explain)?;
         identity.verify_peer(stream.get_ref().1.peer_certificates(), node(3)).map_err(|error| error.to_string())?;
-        stream.write_all(b"welcome").await.map_err(explained)?;
-        stream.flush().await.map_err(explained)?;
+        stream.write_all(b"welcome").await.map_err(explain)?;
+        stream.flush().await.map_err(explain)?;
         let mut answer = [0; 6];
-        stream.read_exact(&mut answer).await.map_err(explained)?;
+        stream.read_exact(&mut answer).await.map_err(explain)?;
         assert_eq!(&answer, b"thanks");
         Ok(stream.get_ref().1.handshake_kind().unwrap())
     };
     let dial = async {
         let stream = TcpStream::connect(address).await.unwrap();
-        let mut stream = dialler.connect(identity.server_name(node(2)).unwrap(), stream).await.map_err(explained)?;
+        let mut stream = dialler.connect(identity.server_name(node(2)).unwrap(), stream).await.map_err(explain)?;
         identity.verify_peer(stream.get_ref().1.peer_certificates(), node(2)).map_err(|error| error.to_string())?;
-        let mut hello_frame = [0; 7];
-        stream.read_exact(&mut hello_frame).await.map_err(explained)?;
-        assert_eq!(&hello_frame, b"welcome");
-        stream.write_all(b"thanks").await.map_err(explained)?;
-        stream.shutdown().await.map_err(explained)?;
+        let mut welcome = [0; 7];
+        stream.read_exact(&mut welcome).await.map_err(explain)?;
+        assert_eq!(&welcome, b"welcome");
+        stream.write_all(b"thanks").await.map_err(explain)?;
+        stream.shutdown().await.map_err(explain)?;
         Ok(stream.get_ref().1.handshake_kind().unwrap())
     };
     let both = async { tokio::join!(dial, listen) };
@@ -96,7 +96,7 @@ async fn meet(dialler: &TlsConnector, listener: &TlsAcceptor, identity: &Identit
     HandshakeResults { dialler, listener }
 }
 
-fn explained(error: io::Error) -> String {
+fn explain(error: io::Error) -> String {
     reason(&error)
 }
 
@@ -105,19 +105,19 @@ async fn nodes_of_a_group_accept_each_other_with_a_full_handshake_each_time() {
     let certificates = Certificates::new();
     let (two, three) = (certificates.identity(2), certificates.identity(3));
     for _ in 0..3 {
-        meet(three.connector(), two.acceptor(), &two).await.succeeded();
+        shake_hands(three.connector(), two.acceptor(), &two).await.assert_succeeded();
     }
 }
 
 #[tokio::test]
 async fn a_node_that_was_added_later_is_accepted() {
-    let endpoint = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let group = GROUP.parse().unwrap();
     let [two, three] = [2, 3].map(|number| {
-        Folder::new(endpoint.path()).make(&group, &[node(number)], Days::default()).unwrap();
-        Identity::load(endpoint.path(), node(number), &group).unwrap()
+        Folder::new(folder.path()).make(&group, &[node(number)], Days::default()).unwrap();
+        Identity::load(folder.path(), node(number), &group).unwrap()
     });
-    meet(three.connector(), two.acceptor(), &two).await.succeeded();
+    shake_hands(three.connector(), two.acceptor(), &two).await.assert_succeeded();
 }
 
 #[tokio::test]
@@ -125,39 +125,41 @@ async fn both_ends_refuse_the_certificate_of_another_ca() {
     let (certificates, other) = (Certificates::new(), Certificates::new());
     let (two, three) = (certificates.identity(2), other.identity(3));
     // The dialler checks first, so it refuses.
-    meet(three.connector(), two.acceptor(), &two).await.dialler_refused("signed by another CA than ours");
+    shake_hands(three.connector(), two.acceptor(), &two).await.assert_dialler_refused("signed by another CA than ours");
     // Here the dialler accepts the listener, which then refuses.
-    let stranger = certificates.dialler(Some(&other.of(3)));
-    meet(&stranger, two.acceptor(), &two).await.listener_refused("signed by another CA than ours");
+    let stranger = certificates.connector_with(Some(&other.of_node(3)));
+    shake_hands(&stranger, two.acceptor(), &two).await.assert_listener_refused("signed by another CA than ours");
 }
 
 #[tokio::test]
 async fn the_groups_ca_cannot_sign_names_of_another_group() {
     let certificates = Certificates::new();
     let two = certificates.identity(2);
-    let stranger = certificates.dialler(Some(&forged(&certificates, "node-3.other.quorate")));
-    meet(&stranger, two.acceptor(), &two).await.listener_refused("its certificate belongs to another group");
+    let stranger = certificates.connector_with(Some(&forged(&certificates, "node-3.other.quorate")));
+    shake_hands(&stranger, two.acceptor(), &two)
+        .await
+        .assert_listener_refused("its certificate belongs to another group");
     let three = certificates.identity(3);
-    let fake_peer = careless_listener(&forged(&certificates, "node-2.other.quorate"));
-    meet(three.connector(), &fake_peer, &three).await.dialler_refused("This node rejected the peer");
+    let fake_peer = listener_without_checks(&forged(&certificates, "node-2.other.quorate"));
+    shake_hands(three.connector(), &fake_peer, &three).await.assert_dialler_refused("This node rejected the peer");
 }
 
 #[tokio::test]
 async fn node_2_cannot_claim_to_be_node_3() {
     let certificates = Certificates::new();
     let two = certificates.identity(2);
-    meet(two.connector(), two.acceptor(), &two)
+    shake_hands(two.connector(), two.acceptor(), &two)
         .await
-        .listener_refused("claims to be node 3, but its certificate names node-2.demo.quorate");
+        .assert_listener_refused("claims to be node 3, but its certificate names node-2.demo.quorate");
 }
 
 #[tokio::test]
 async fn node_3_cannot_answer_for_node_2() {
     let certificates = Certificates::new();
     let three = certificates.identity(3);
-    meet(three.connector(), three.acceptor(), &three)
+    shake_hands(three.connector(), three.acceptor(), &three)
         .await
-        .dialler_refused("names node-3.demo.quorate, but we dialled node-2.demo.quorate");
+        .assert_dialler_refused("names node-3.demo.quorate, but we dialled node-2.demo.quorate");
 }
 
 #[tokio::test]
@@ -165,30 +167,34 @@ async fn wildcard_certificates_are_refused() {
     let certificates = Certificates::new();
     let (two, three) = (certificates.identity(2), certificates.identity(3));
     let wildcard = forged(&certificates, "*.demo.quorate");
-    let everyone = certificates.dialler(Some(&wildcard));
-    meet(&everyone, two.acceptor(), &two).await.listener_refused("certificate names *.demo.quorate and not");
-    meet(three.connector(), &careless_listener(&wildcard), &three)
+    let everyone = certificates.connector_with(Some(&wildcard));
+    shake_hands(&everyone, two.acceptor(), &two)
         .await
-        .dialler_refused("certificate names *.demo.quorate and not");
+        .assert_listener_refused("certificate names *.demo.quorate and not");
+    shake_hands(three.connector(), &listener_without_checks(&wildcard), &three)
+        .await
+        .assert_dialler_refused("certificate names *.demo.quorate and not");
 }
 
 #[tokio::test]
 async fn both_ends_refuse_expired_certificates() {
     let certificates = Certificates::new();
     let (two, three) = (certificates.identity(2), certificates.identity(3));
-    let late = certificates.dialler(Some(&certificates.expired(3)));
-    meet(&late, two.acceptor(), &two).await.listener_refused("its certificate has expired");
-    meet(three.connector(), &careless_listener(&certificates.expired(3)), &three)
+    let late = certificates.connector_with(Some(&certificates.expired(3)));
+    shake_hands(&late, two.acceptor(), &two).await.assert_listener_refused("its certificate has expired");
+    shake_hands(three.connector(), &listener_without_checks(&certificates.expired(3)), &three)
         .await
-        .dialler_refused("its certificate has expired");
+        .assert_dialler_refused("its certificate has expired");
 }
 
 #[tokio::test]
 async fn a_peer_without_a_certificate_is_refused() {
     let certificates = Certificates::new();
     let two = certificates.identity(2);
-    let anonymous = certificates.dialler(None);
-    meet(&anonymous, two.acceptor(), &two).await.listener_refused("presented no certificate; start it with --certs");
+    let anonymous = certificates.connector_with(None);
+    shake_hands(&anonymous, two.acceptor(), &two)
+        .await
+        .assert_listener_refused("presented no certificate; start it with --certs");
 }
 
 #[tokio::test]
@@ -196,9 +202,9 @@ async fn a_claim_without_a_certificate_fails_even_if_the_listener_requests_none(
     let certificates = Certificates::new();
     let three = certificates.identity(3);
     // `verify_peer` fails even if the TLS configuration does not request client certificates.
-    meet(three.connector(), &careless_listener(&certificates.of(2)), &three)
+    shake_hands(three.connector(), &listener_without_checks(&certificates.of_node(2)), &three)
         .await
-        .listener_refused("but presented no certificate");
+        .assert_listener_refused("but presented no certificate");
 }
 
 #[tokio::test]

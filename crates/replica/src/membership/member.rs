@@ -81,8 +81,10 @@ pub struct Member<P: InViews> {
     view: Option<View>,
     /// The request that granted our lease, as our replica has applied it.
     lease: Option<(Stay, Time)>,
-    /// The log time of the last change that our replica applied, and when it applied it.
-    last_applied: (LogTime, Time),
+    /// The log time of the last change that our replica applied.
+    last_applied: LogTime,
+    /// When our replica applied that change, by our clock.
+    last_applied_at: Time,
     /// The latest incarnation of each peer that sent us a message.
     met: BTreeMap<NodeId, Incarnation>,
     /// Members whose process has ended, with the stay that we suspect.
@@ -103,7 +105,8 @@ impl<P: InViews> Member<P> {
             pending: PendingProposals::default(),
             view: None,
             lease: None,
-            last_applied: (LogTime::ZERO, Time::ZERO),
+            last_applied: LogTime::ZERO,
+            last_applied_at: Time::ZERO,
             met: BTreeMap::new(),
             suspected: BTreeMap::new(),
             is_departing: false,
@@ -124,19 +127,19 @@ impl<P: InViews> Member<P> {
     fn start(&mut self, now: Time, durable: Durable, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         self.incarnation = incarnation;
         out.set_timer(Timer::Keepalive, Span::exactly(self.plan.terms.keepalive));
-        out.set_timer(Timer::Round, Span::exactly(self.round()));
-        self.pass(now, Input::Start { durable: (), incarnation }, out);
-        self.replicate(now, Input::Start { durable, incarnation }, out);
+        out.set_timer(Timer::LeaseCheck, Span::exactly(self.check_interval()));
+        self.step_inner(now, Input::Start { durable: (), incarnation }, out);
+        self.step_replica(now, Input::Start { durable, incarnation }, out);
     }
 
     /// The interval between two checks for overdue leases.
-    fn round(&self) -> Duration {
+    fn check_interval(&self) -> Duration {
         Duration::from_nanos(self.plan.terms.keepalive.nanos() / 2)
     }
 
     /// ME-1. The log may already contain a founding that is not applied yet; then this one has no
     /// effect.
-    fn found(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    fn propose_founding(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if !self.replica.leads() || self.replica.machine().is_none_or(|machine| machine.epoch().is_some()) {
             return;
         }
@@ -157,7 +160,7 @@ impl<P: InViews> Member<P> {
     /// follow, and the other members would wait for it. If there was no leader for that long, the
     /// next leader triggers a request.
     fn is_behind(&self, now: Time) -> bool {
-        now.since(self.last_applied.1) > self.plan.terms.lease
+        now.since(self.last_applied_at) > self.plan.terms.lease
     }
 
     /// ME-2, ME-10. Requests our lease, admission or removal. A node that lost its disk never
@@ -177,6 +180,7 @@ impl<P: InViews> Member<P> {
         self.ask(now, request, out);
     }
 
+    /// The stay of this incarnation in the current view, if it is a member.
     fn stay(&self) -> Option<Stay> {
         let stay = self.view.as_ref()?.stay(self.me)?;
         (stay.incarnation == self.incarnation).then_some(stay)
@@ -185,7 +189,7 @@ impl<P: InViews> Member<P> {
     /// Sends a request to the leader. If there is none, or the request is lost, the caller repeats
     /// it later.
     fn ask(&mut self, now: Time, request: Request, out: &mut Effects<'_, Self>) {
-        let ask = Ask { request, asked: now };
+        let ask = Ask { request, requested_at: now };
         match self.leader {
             Some(leader) if leader == self.me => self.propose(now, Change::Ask(ask), out),
             Some(leader) => out.send_ahead(leader, Message::Ask(ask)),
@@ -195,8 +199,8 @@ impl<P: InViews> Member<P> {
 
     /// ME-3. A node may only make requests for itself.
     fn receive_request(&mut self, now: Time, from: NodeId, ask: Ask, out: &mut Effects<'_, Self>) {
-        let is_own = ask.asker() == Some(from) && self.plan.replica.founders.voters.contains(&from);
-        if !is_own {
+        let is_for_sender = ask.requester() == Some(from) && self.plan.replica.founders.voters.contains(&from);
+        if !is_for_sender {
             out.note("ME-3", format_args!("ignores what {from} asks for another"));
         } else if self.replica.leads() {
             self.propose(now, Change::Ask(ask), out);
@@ -205,48 +209,49 @@ impl<P: InViews> Member<P> {
 
     fn propose(&mut self, now: Time, change: Change, out: &mut Effects<'_, Self>) {
         if let Some(proposal) = self.pending.add(change) {
-            self.replicate(now, Input::Command(Command::Propose(vec![proposal])), out);
+            self.step_replica(now, Input::Command(Command::Propose(vec![proposal])), out);
         }
     }
 
     /// ME-4 and ME-5, after every step of the replica. Passes a view on before a lease in it.
     fn follow_log(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let Some(machine) = self.replica.machine() else { return };
-        if machine.latest() != self.last_applied.0 {
-            self.last_applied = (machine.latest(), now);
+        if machine.last_change() != self.last_applied {
+            (self.last_applied, self.last_applied_at) = (machine.last_change(), now);
         }
-        let is_new = machine.epoch() > self.view.as_ref().map(View::epoch);
-        let view = if is_new { machine.view() } else { None };
-        let lease = machine.asked(self.me).filter(|(stay, _)| stay.incarnation == self.incarnation);
-        let trusted = machine.membership().map(|membership| membership.terms().trusted_for());
+        let is_new_view = machine.epoch() > self.view.as_ref().map(View::epoch);
+        let view = if is_new_view { machine.view() } else { None };
+        let lease = machine.lease_request(self.me).filter(|(stay, _)| stay.incarnation == self.incarnation);
+        let trusted_for = machine.membership().map(|membership| membership.terms().trusted_for());
         if let Some(view) = view {
-            self.change(now, view, out);
+            self.change_view(now, view, out);
         }
         if lease != self.lease {
             self.lease = lease;
-            if let (Some((_, asked)), Some(trusted)) = (lease, trusted) {
-                out.note("ME-5", format_args!("has a lease until {} of its clock", asked + trusted));
-                out.note_membership(MembershipNote::Lease(asked + trusted));
-                self.pass(now, Input::Lease(asked + trusted), out);
+            if let (Some((_, requested_at)), Some(trusted_for)) = (lease, trusted_for) {
+                let end = requested_at + trusted_for;
+                out.note("ME-5", format_args!("has a lease until {end} of its clock"));
+                out.note_membership(MembershipNote::Lease(end));
+                self.step_inner(now, Input::Lease(end), out);
             }
         }
-        if is_new && lease.is_none() {
+        if is_new_view && lease.is_none() {
             self.request_stay(now, out);
         }
     }
 
     /// ME-4.
-    fn change(&mut self, now: Time, view: View, out: &mut Effects<'_, Self>) {
+    fn change_view(&mut self, now: Time, view: View, out: &mut Effects<'_, Self>) {
         out.note("ME-4", format_args!("learns of {view}"));
         self.suspected.retain(|node, stay| view.stay(*node) == Some(*stay));
         self.view = Some(view.clone());
         out.note_membership(MembershipNote::View(&view));
-        self.pass(now, Input::View(view), out);
+        self.step_inner(now, Input::View(view), out);
     }
 
     fn check_overdue(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        out.set_timer(Timer::Round, Span::exactly(self.round()));
-        self.found(now, out);
+        out.set_timer(Timer::LeaseCheck, Span::exactly(self.check_interval()));
+        self.propose_founding(now, out);
         self.expire_leases(now, out);
         if self.plan.terms.on_close == OnClose::Evict {
             self.report_suspicions(now, out);
@@ -255,11 +260,12 @@ impl<P: InViews> Member<P> {
 
     /// ME-6. This only estimates the current log time; the log decides which leases expire.
     fn expire_leases(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        let (log_time, since) = self.last_applied;
         let expiry = self.replica.machine().and_then(GroupMembership::next_expiry);
-        if self.replica.leads() && expiry.is_some_and(|expiry| log_time.after(now.since(since)) >= expiry) {
+        if self.replica.leads()
+            && expiry.is_some_and(|expiry| self.last_applied.after(now.since(self.last_applied_at)) >= expiry)
+        {
             out.note("ME-6", format_args!("lets time pass in the log: a lease is overdue"));
-            self.propose(now, Change::Ask(Ask { request: Request::Tick, asked: now }), out);
+            self.propose(now, Change::Ask(Ask { request: Request::Tick, requested_at: now }), out);
         }
     }
 
@@ -274,10 +280,11 @@ impl<P: InViews> Member<P> {
             self.report_suspicions(now, out);
         }
         if self.leader == Some(node) {
-            self.plan_campaign(now, node, out);
+            self.schedule_campaign(now, node, out);
         }
     }
 
+    /// Records that a message from this incarnation of a peer arrived.
     fn meet(&mut self, peer: NodeId, incarnation: Incarnation) {
         let met = self.met.entry(peer).or_insert(incarnation);
         *met = incarnation.max(*met);
@@ -291,24 +298,24 @@ impl<P: InViews> Member<P> {
 
     /// ME-8. Other nodes detect the leader's end at slightly different times, and would not vote
     /// for a candidate that is too early.
-    fn plan_campaign(&mut self, now: Time, leader: NodeId, out: &mut Effects<'_, Self>) {
-        self.replicate(now, Input::Suspect(leader), out);
+    fn schedule_campaign(&mut self, now: Time, leader: NodeId, out: &mut Effects<'_, Self>) {
+        self.step_replica(now, Input::Suspect(leader), out);
         let founders = &self.plan.replica.founders.voters;
-        let before_us = founders.iter().filter(|node| **node < self.me && !self.suspected.contains_key(node));
-        let ticks = 1 + 2 * before_us.count() as u64;
-        out.set_timer(Timer::Stand, Span::exactly(self.plan.replica.tick.times(ticks)));
+        let preceding = founders.iter().filter(|node| **node < self.me && !self.suspected.contains_key(node));
+        let ticks = 1 + 2 * preceding.count() as u64;
+        out.set_timer(Timer::Campaign, Span::exactly(self.plan.replica.tick.times(ticks)));
     }
 
     /// ME-8. Campaigns, unless there is a leader by now.
     fn campaign(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.leader.is_none() {
             out.note("ME-8", format_args!("campaigns, because the leader is gone"));
-            self.replicate(now, Input::Command(Command::Campaign), out);
+            self.step_replica(now, Input::Command(Command::Campaign), out);
         }
     }
 
     /// Steps the replica and handles its events.
-    fn replicate(&mut self, now: Time, input: Input<Replica<GroupMembership>>, out: &mut Effects<'_, Self>) {
+    fn step_replica(&mut self, now: Time, input: Input<Replica<GroupMembership>>, out: &mut Effects<'_, Self>) {
         let mut events = Vec::new();
         let mut sink = ReplicaSink { incarnation: self.incarnation, events: &mut events, out };
         self.replica.step(now, input, &mut Effects::new(&mut sink));
@@ -335,14 +342,14 @@ impl<P: InViews> Member<P> {
     fn set_leader(&mut self, now: Time, leader: Option<NodeId>, out: &mut Effects<'_, Self>) {
         self.leader = leader;
         if leader.is_some() {
-            self.found(now, out);
+            self.propose_founding(now, out);
             self.report_suspicions(now, out);
             self.request_stay(now, out);
         }
     }
 
     /// ME-9. Steps the inner protocol.
-    fn pass(&mut self, now: Time, input: Input<Reliable<Viewed<P>>>, out: &mut Effects<'_, Self>) {
+    fn step_inner(&mut self, now: Time, input: Input<Reliable<Viewed<P>>>, out: &mut Effects<'_, Self>) {
         let mut sink = InnerSink { out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
         if self.viewed().inner().wants_to_leave() && !self.is_departing {
@@ -363,25 +370,25 @@ impl<P: InViews> Protocol for Member<P> {
     fn step(&mut self, now: Time, input: Input<Self>, out: &mut Effects<'_, Self>) {
         match input {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
-            Input::Command(command) => self.pass(now, Input::Command(command), out),
+            Input::Command(command) => self.step_inner(now, Input::Command(command), out),
             Input::Message { from, message: Message::Replica { life, message } } => {
                 self.meet(from, life);
-                self.replicate(now, Input::Message { from, message }, out);
+                self.step_replica(now, Input::Message { from, message }, out);
             }
             Input::Message { from, message: Message::Ask(ask) } => self.receive_request(now, from, ask, out),
             Input::Message { from, message: Message::Inner(message) } => {
                 self.meet(from, message.pair().mine);
-                self.pass(now, Input::Message { from, message }, out);
+                self.step_inner(now, Input::Message { from, message }, out);
             }
-            Input::Timer(Timer::Replica(timer)) => self.replicate(now, Input::Timer(timer), out),
+            Input::Timer(Timer::Replica(timer)) => self.step_replica(now, Input::Timer(timer), out),
             Input::Timer(Timer::Keepalive) => self.keep_alive(now, out),
-            Input::Timer(Timer::Round) => self.check_overdue(now, out),
-            Input::Timer(Timer::Stand) => self.campaign(now, out),
-            Input::Timer(Timer::Inner(timer)) => self.pass(now, Input::Timer(timer), out),
+            Input::Timer(Timer::LeaseCheck) => self.check_overdue(now, out),
+            Input::Timer(Timer::Campaign) => self.campaign(now, out),
+            Input::Timer(Timer::Inner(timer)) => self.step_inner(now, Input::Timer(timer), out),
             // Only the replica saves.
-            Input::Saved(count) => self.replicate(now, Input::Saved(count), out),
-            Input::DiskFull => self.replicate(now, Input::DiskFull, out),
-            Input::DiskFree => self.replicate(now, Input::DiskFree, out),
+            Input::Saved(count) => self.step_replica(now, Input::Saved(count), out),
+            Input::DiskFull => self.step_replica(now, Input::DiskFull, out),
+            Input::DiskFree => self.step_replica(now, Input::DiskFree, out),
             Input::Suspect(node) => self.suspect(now, node, out),
             Input::Trust(node) => {
                 self.suspected.remove(&node);

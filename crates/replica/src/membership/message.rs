@@ -14,7 +14,7 @@ use std::fmt;
 pub enum Message<M, R> {
     /// A message between the replicas of the membership log, with the sender's incarnation.
     Replica { life: Incarnation, message: ReplicaMessage },
-    /// A request to the leader to propose this.
+    /// Asks the leader to propose this request.
     Ask(Ask),
     /// A message of the inner protocol, on reliable links.
     Inner(Frame<Envelope<M, R>>),
@@ -78,9 +78,12 @@ impl<M: Describe, R> Describe for Message<M, R> {
 pub enum Timer<T> {
     Replica(ReplicaTimer),
     Keepalive,
-    Round,
+    /// The next check for overdue leases.
+    #[serde(rename = "round")]
+    LeaseCheck,
     /// The member's turn to campaign, after the leader's process has ended.
-    Stand,
+    #[serde(rename = "stand")]
+    Campaign,
     /// A timer of the links, the view, or the inner protocol.
     Inner(ReliableTimer<ViewedTimer<T>>),
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// slow log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingProposals {
-    last: u64,
+    last_ticket: u64,
     pending: BTreeMap<Ticket, Subject>,
 }
 
@@ -20,18 +20,18 @@ enum Subject {
     Founding,
     Time,
     Stay(NodeId),
-    Suspicion { of: NodeId, by: NodeId },
+    Suspicion { suspected: NodeId, by: NodeId },
 }
 
 impl Subject {
-    const fn of(change: &Change) -> Self {
+    const fn of_change(change: &Change) -> Self {
         match change {
             Change::Found { .. } => Self::Founding,
             Change::Ask(Ask { request, .. }) => match *request {
                 Request::Join { node, .. } | Request::Renew { node, .. } | Request::Leave { node, .. } => {
                     Self::Stay(node)
                 }
-                Request::Suspect { node, by, .. } => Self::Suspicion { of: node, by },
+                Request::Suspect { node, by, .. } => Self::Suspicion { suspected: node, by },
                 Request::Tick => Self::Time,
             },
         }
@@ -41,12 +41,12 @@ impl Subject {
 impl PendingProposals {
     /// Returns a proposal of this change, unless one with the same subject is pending.
     pub(super) fn add(&mut self, change: Change) -> Option<Proposal<Change>> {
-        let subject = Subject::of(&change);
+        let subject = Subject::of_change(&change);
         if self.pending.values().any(|known| *known == subject) {
             return None;
         }
-        self.last += 1;
-        let ticket = Ticket(self.last);
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
         self.pending.insert(ticket, subject);
         Some(Proposal { ticket, command: change })
     }
@@ -70,7 +70,7 @@ mod tests {
         let mut pending = PendingProposals::default();
         let join = |index| {
             let request = Request::Join { node: NodeId::from_index(index), incarnation: Incarnation::FIRST };
-            Change::Ask(Ask { request, asked: Time::ZERO })
+            Change::Ask(Ask { request, requested_at: Time::ZERO })
         };
         let first = pending.add(join(0)).map(|proposal| proposal.ticket);
         assert!(first.is_some() && pending.add(join(1)).is_some());

@@ -28,7 +28,7 @@ impl Plan {
             heartbeat_ticks: 2,
             checkpoint_every: 1_000,
             keep_entries: 200,
-            requests: 1_000,
+            max_pending_requests: 1_000,
             ..Settings::new(Members::voters(group))
         };
         Self { replica, terms: LeaseTerms::default(), retransmission: Retransmission::default() }

@@ -1,7 +1,7 @@
 //! Applies committed entries and answers the clients that wait for them.
 
-use super::{Changing, Out, Running};
-use crate::batch::{Batch, read_change, time_of_batch};
+use super::{Out, PendingChange, Running};
+use crate::batch::{Batch, log_time_of, read_change};
 use crate::command::{Audit, Event, Refusal, Restoration};
 use crate::engine::mix;
 use crate::machine::{At, LogTime, StateMachine};
@@ -27,7 +27,7 @@ impl<S: StateMachine> Running<S> {
                 self.apply_admissions(admitted);
                 let answers = commands.iter().map(|command| self.machine.apply(self.at, command)).collect::<Vec<_>>();
                 out.note("RP-4", format_args!("applies entry {index}"));
-                if let Some((_, tickets)) = waiting.as_ref().filter(|(proposed, _)| proposed == term) {
+                if let Some((_, tickets)) = waiting.as_ref().filter(|(proposed_term, _)| proposed_term == term) {
                     for (ticket, answer) in tickets.iter().zip(answers) {
                         out.emit_ahead(Event::Answered { ticket: *ticket, index: *index, answer });
                     }
@@ -40,7 +40,7 @@ impl<S: StateMachine> Running<S> {
             }
             Body::Leave => self.apply_change(None, out),
         }
-        if let Some((_, tickets)) = waiting.filter(|(proposed, _)| proposed != term) {
+        if let Some((_, tickets)) = waiting.filter(|(proposed_term, _)| proposed_term != term) {
             let why = Refusal::Overtaken;
             tickets.into_iter().for_each(|ticket| out.emit_ahead(Event::Refused { ticket, why }));
         }
@@ -52,14 +52,15 @@ impl<S: StateMachine> Running<S> {
     }
 
     pub(super) fn audit(&self, entry: &Entry) -> Audit {
-        let content = match &entry.body {
+        // The seed distinguishes the kinds of entries.
+        let entry_fingerprint = match &entry.body {
             Body::Blank => fingerprint(0, &[]),
             Body::Batch(bytes) => fingerprint(1, bytes),
             Body::Change(bytes) => fingerprint(2, bytes),
             Body::Leave => fingerprint(3, &[]),
         };
         let state = fingerprint(0, &self.machine.snapshot());
-        Audit { index: entry.index, term: entry.term, time: self.at.time, entry: content, state }
+        Audit { index: entry.index, term: entry.term, time: self.at.time, entry: entry_fingerprint, state }
     }
 
     /// Reports a state that was restored from a checkpoint, if audits are enabled.
@@ -71,7 +72,7 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// RP-9.
+    /// RP-9. Applies a change of members; `None` ends a joint configuration.
     pub(super) fn apply_change(&mut self, change: Option<&Change>, out: &mut Out<'_, S>) {
         let configuration = self.engine.apply_change(change);
         out.note("RP-9", format_args!("the members are {}", configuration.incoming));
@@ -84,7 +85,7 @@ impl<S: StateMachine> Running<S> {
         self.lease.end();
         self.admitted.retain(|member, _| configuration.contains(*member));
         if !configuration.contains(self.me) {
-            for ticket in self.queries.all() {
+            for ticket in self.queries.remove_all() {
                 out.emit_ahead(Event::Refused { ticket, why: Refusal::NotMember });
             }
         }
@@ -110,7 +111,7 @@ impl<S: StateMachine> Running<S> {
         let configuration = self.engine.configuration();
         if !configuration.is_joint()
             && change.members == configuration.incoming
-            && let Some(Changing { ticket, members, .. }) = self.change.take()
+            && let Some(PendingChange { ticket, members, .. }) = self.change.take()
         {
             out.emit_ahead(Event::Changed { ticket, members });
         }
@@ -119,12 +120,12 @@ impl<S: StateMachine> Running<S> {
     /// RP-5.
     pub(super) fn answer_queries(&mut self, out: &mut Out<'_, S>) {
         // Entries that a full disk could not store are not applied until it has space.
-        if self.is_full {
-            for ticket in self.queries.beyond(self.engine.persisted()) {
+        if self.is_disk_full {
+            for ticket in self.queries.remove_beyond(self.engine.persisted_index()) {
                 out.emit_ahead(Event::Refused { ticket, why: Refusal::DiskFull });
             }
         }
-        for (ticket, query) in self.queries.ready(self.at.index) {
+        for (ticket, query) in self.queries.take_ready(self.at.index) {
             out.note("RP-5", format_args!("answers a query at entry {}", self.at.index));
             let answer = self.machine.query(self.at, &query);
             out.emit_ahead(Event::Answered { ticket, index: self.at.index, answer });
@@ -132,14 +133,14 @@ impl<S: StateMachine> Running<S> {
     }
 
     /// The highest log time in the log, applied or not. Log times grow with the index.
-    pub(super) fn largest_log_time(&self) -> LogTime {
+    pub(super) fn highest_log_time(&self) -> LogTime {
         let log = self.engine.log();
-        let stamped = |index: u64| match Entry::of(log.entry(index)?).body {
-            Body::Batch(bytes) | Body::Change(bytes) => time_of_batch(&bytes),
+        let time_of = |index: u64| match Entry::from_raft(log.entry(index)?).body {
+            Body::Batch(bytes) | Body::Change(bytes) => log_time_of(&bytes),
             Body::Blank | Body::Leave => None,
         };
         let unapplied = (self.at.index + 1..=log.last()).rev();
-        unapplied.filter_map(stamped).next().map_or(self.at.time, |time| time.max(self.at.time))
+        unapplied.filter_map(time_of).next().map_or(self.at.time, |time| time.max(self.at.time))
     }
 }
 

@@ -20,14 +20,15 @@ impl<S: StateMachine> Running<S> {
                 if snapshot.term < self.role.term {
                     return;
                 }
-                let (held, whole) = self.receiving.take(from, piece);
+                let (held, complete) = self.receiving.add(from, piece);
                 out.send(from, Message::PieceReply { snapshot, held });
-                if let Some(checkpoint) = whole {
+                if let Some(checkpoint) = complete {
                     self.receive_snapshot(now, from, snapshot.term, checkpoint, out);
                 }
             }
             Message::PieceReply { snapshot, held } => {
-                let progress = self.sending.get_mut(&from).map(|sending| sending.acknowledged(snapshot, held));
+                let progress =
+                    self.sending.get_mut(&from).map(|sending| sending.handle_acknowledgement(snapshot, held));
                 self.proceed(from, progress, out);
             }
             // RP-10. A replica that waits for its admission answers, but does not confirm the
@@ -66,12 +67,12 @@ impl<S: StateMachine> Running<S> {
     /// Why a message gets no answer: a vote would break a promise, or this replica cannot take
     /// part.
     pub(super) fn reason_to_ignore(&self, now: Time, message: &Message) -> Option<&'static str> {
-        let takes = matches!(message, Message::Append { .. } | Message::Heartbeat { .. } | Message::Piece(_));
+        let is_from_leader = matches!(message, Message::Append { .. } | Message::Heartbeat { .. } | Message::Piece(_));
         match message {
-            _ if self.is_joining() && !takes => Some("it waits to be admitted"),
+            _ if self.is_joining() && !is_from_leader => Some("it waits to be admitted"),
             Message::Vote { forced: false, .. } if now < self.promised_until => Some("it heard from a leader just now"),
-            Message::Append { entries, .. } if self.is_full && !entries.is_empty() => Some("its disk is full"),
-            Message::Piece(_) | Message::TimeoutNow { .. } if self.is_full => Some("its disk is full"),
+            Message::Append { entries, .. } if self.is_disk_full && !entries.is_empty() => Some("its disk is full"),
+            Message::Piece(_) | Message::TimeoutNow { .. } if self.is_disk_full => Some("its disk is full"),
             Message::Vote { .. }
             | Message::VoteReply { .. }
             | Message::Append { .. }

@@ -28,39 +28,41 @@ pub(crate) struct Running<S: StateMachine> {
     engine: Engine,
     role: Role,
     machine: S,
+    /// The position of the last applied entry.
     at: At,
     applied_term: u64,
     /// Proposals made here that are not applied yet: by the entry's index, its term and the tickets
     /// that wait for it.
     proposals: BTreeMap<u64, (u64, Vec<Ticket>)>,
     queries: Queries<S::Query>,
-    change: Option<Changing>,
+    change: Option<PendingChange>,
     admitted: Admitted,
-    /// Learners whose admission is in the log and not applied yet.
+    /// Learners whose admission this leader has proposed and not applied yet.
     admitting: Admitted,
     /// The incarnation with which this replica waits for its admission, if it does.
     born: Option<Incarnation>,
     /// Number of times this leader offered its leadership because its disk is full.
     offers: usize,
-    /// The index of the entry that made each learner one. It may have lost entries acknowledged
-    /// before that.
+    /// For each learner, the index of the entry that made it a learner. It may have lost entries
+    /// that it acknowledged before.
     learners: BTreeMap<NodeId, u64>,
     clock: LogClock,
     lease: Lease,
-    lease_is_due: bool,
+    should_extend_lease: bool,
     /// The time until which this replica votes for no other candidate, because the leader relies on
     /// it.
     promised_until: Time,
     sending: BTreeMap<NodeId, SnapshotSender>,
     receiving: SnapshotReceiver,
-    is_full: bool,
-    /// Whether its disk was empty when it started.
+    is_disk_full: bool,
+    /// Whether this replica must save its initial state, because its disk was empty when it
+    /// started.
     is_new: bool,
 }
 
 /// A pending change of members. It is complete when this entry is applied and the members are
 /// these.
-struct Changing {
+struct PendingChange {
     ticket: Ticket,
     members: Members,
     index: u64,
@@ -104,11 +106,11 @@ impl<S: StateMachine> Running<S> {
             offers: 0,
             clock: LogClock::start(now, image.time, tick),
             lease: Lease::default(),
-            lease_is_due: false,
+            should_extend_lease: false,
             promised_until: if has_run_before { now + settings.promise() } else { now },
             sending: BTreeMap::new(),
             receiving: SnapshotReceiver::default(),
-            is_full: false,
+            is_disk_full: false,
             is_new: !has_run_before || (index == 0 && born.is_none()),
             settings,
         })
@@ -118,11 +120,11 @@ impl<S: StateMachine> Running<S> {
     /// later incarnations do not decide differently.
     pub(crate) fn save_initial_state(&mut self, out: &mut Out<'_, S>) {
         match self.engine.log().checkpoint() {
-            Some(founding) if self.is_new => self.engine.keep(founding.clone(), 0, out),
+            Some(founding) if self.is_new => self.engine.save_checkpoint(founding.clone(), 0, out),
             Some(_) => {}
             None => {
                 if let Some(born) = self.born.filter(|_| self.is_new) {
-                    self.engine.ask(Write::Born(born), out);
+                    self.engine.request_save(Write::Born(born), out);
                 }
             }
         }
@@ -147,16 +149,16 @@ impl<S: StateMachine> Running<S> {
 
     /// Handles a tick. A replica that waits for its disk, or was never admitted, does not campaign.
     pub(crate) fn tick(&mut self, now: Time, out: &mut Out<'_, S>) {
-        let may_stand = self.engine.is_saved() && !self.is_joining() && !self.is_full;
-        if self.engine.leads() || may_stand {
+        let may_campaign = self.engine.has_saved_all() && !self.is_joining() && !self.is_disk_full;
+        if self.engine.leads() || may_campaign {
             self.engine.tick();
         }
         if self.role.leads {
             self.clock.at(now);
-            self.lease_is_due = self.settings.reads == Reads::Lease;
+            self.should_extend_lease = self.settings.reads == Reads::Lease;
         }
         self.queries.tick(2 * self.settings.heartbeat_ticks);
-        self.offer_place(out);
+        self.offer_leadership(out);
     }
 
     /// RP-3.
@@ -166,16 +168,16 @@ impl<S: StateMachine> Running<S> {
 
     /// RP-11.
     pub(crate) fn disk_full(&mut self, out: &mut Out<'_, S>) {
-        self.is_full = true;
+        self.is_disk_full = true;
         out.note("RP-11", format_args!("its disk is full: takes no commands and no entries"));
-        self.offer_place(out);
+        self.offer_leadership(out);
     }
 
     /// RP-11. Offers the leadership to each successor in turn, because an offer can be lost, and
     /// the successor's disk may be full too.
-    fn offer_place(&mut self, out: &mut Out<'_, S>) {
+    fn offer_leadership(&mut self, out: &mut Out<'_, S>) {
         let successors = self.engine.successors();
-        if !self.is_full || !self.role.leads || self.engine.is_handing_over() || successors.is_empty() {
+        if !self.is_disk_full || !self.role.leads || self.engine.is_handing_over() || successors.is_empty() {
             return;
         }
         let successor = successors[self.offers % successors.len()];
@@ -185,7 +187,7 @@ impl<S: StateMachine> Running<S> {
 
     /// RP-11.
     pub(crate) fn disk_free(&mut self, out: &mut Out<'_, S>) {
-        self.is_full = false;
+        self.is_disk_full = false;
         out.note("RP-11", format_args!("its disk has room again"));
     }
 
@@ -196,8 +198,8 @@ impl<S: StateMachine> Running<S> {
                 self.handle_output(now, output, out)?;
             }
             self.answer_queries(out);
-            let renew = self.takes_lease();
-            let Some(round) = self.queries.next_round(now, renew) else { break };
+            let extends_lease = self.take_lease_extension();
+            let Some(round) = self.queries.next_round(now, extends_lease) else { break };
             self.engine.begin_round(round);
         }
         self.checkpoint_if_due(out);
@@ -212,18 +214,18 @@ impl<S: StateMachine> Running<S> {
             self.apply(entry, out)?;
         }
         if let Some(last) = output.committed.last() {
-            self.engine.applied(last.index);
+            self.engine.mark_applied(last.index);
         }
         for (round, index) in output.rounds {
-            if let Some(began) = self.queries.succeed(round, index)
+            if let Some(began) = self.queries.complete_round(round, index)
                 && self.engine.leads()
                 && self.role.leads
             {
                 self.lease.extend(began, self.settings.lease());
             }
         }
-        if output.role {
-            self.take_role(now, out);
+        if output.role_may_have_changed {
+            self.update_role(now, out);
         }
         for (to, snapshot) in output.snapshots {
             self.send_snapshot(to, &snapshot, out);
@@ -233,7 +235,7 @@ impl<S: StateMachine> Running<S> {
 
     /// RP-12. A new leader continues the log's time. A replica that loses the leadership does not
     /// know the outcome of its proposals.
-    fn take_role(&mut self, now: Time, out: &mut Out<'_, S>) {
+    fn update_role(&mut self, now: Time, out: &mut Out<'_, S>) {
         let before = std::mem::replace(&mut self.role, self.engine.role());
         let Role { leads, leader, term } = self.role;
         if self.role == before {
@@ -244,7 +246,7 @@ impl<S: StateMachine> Running<S> {
         }
         if leads {
             self.lease.end();
-            self.clock = LogClock::start(now, self.largest_log_time(), self.settings.tick);
+            self.clock = LogClock::start(now, self.highest_log_time(), self.settings.tick);
             out.emit_ahead(Event::Leads { term });
         } else {
             out.emit_ahead(Event::Follows { leader, term });
@@ -254,11 +256,12 @@ impl<S: StateMachine> Running<S> {
     /// Stops this replica and answers all pending requests.
     pub(crate) fn abandon(&mut self, out: &mut Out<'_, S>) {
         self.resign(out);
-        for ticket in self.queries.all() {
+        for ticket in self.queries.remove_all() {
             out.emit_ahead(Event::Refused { ticket, why: Refusal::Halted });
         }
     }
 
+    /// Ends everything that only a leader does. The outcome of its proposals is unknown.
     fn resign(&mut self, out: &mut Out<'_, S>) {
         let proposed = std::mem::take(&mut self.proposals).into_values().flat_map(|(_, tickets)| tickets);
         let change = self.change.take().map(|change| change.ticket);

@@ -1,6 +1,6 @@
 //! Requests of clients: commands, queries, changes of members and of the leader.
 
-use super::{Changing, Out, Running};
+use super::{Out, PendingChange, Running};
 use crate::batch::{Batch, write_change};
 use crate::command::{Event, Proposal, Refusal, Ticket};
 use crate::engine::Role;
@@ -14,9 +14,11 @@ impl<S: StateMachine> Running<S> {
     pub(crate) fn propose(&mut self, now: Time, proposals: Vec<Proposal<S::Command>>, out: &mut Out<'_, S>) {
         let refusal = match self.role {
             Role { leads: false, .. } => Some(Refusal::NotLeader { leader: self.known_leader(now) }),
-            Role { leads: true, .. } if self.is_full => Some(Refusal::DiskFull),
+            Role { leads: true, .. } if self.is_disk_full => Some(Refusal::DiskFull),
             Role { leads: true, .. } if self.engine.is_handing_over() => Some(Refusal::HandingOver),
-            Role { leads: true, .. } if self.proposals.len() >= self.settings.requests => Some(Refusal::Busy),
+            Role { leads: true, .. } if self.proposals.len() >= self.settings.max_pending_requests => {
+                Some(Refusal::Busy)
+            }
             Role { leads: true, .. } => None,
         };
         if proposals.is_empty() {
@@ -43,49 +45,49 @@ impl<S: StateMachine> Running<S> {
         }
     }
 
-    /// RP-5 and RP-6.
+    /// RP-5 and RP-6. Answers under a lease, or lets the query wait for a round.
     pub(crate) fn query(&mut self, now: Time, ticket: Ticket, query: S::Query, out: &mut Out<'_, S>) {
         let refusal = match self.queries.len() {
             _ if !self.is_member() => Some(Refusal::NotMember),
-            waiting if waiting >= self.settings.requests => Some(Refusal::Busy),
+            waiting if waiting >= self.settings.max_pending_requests => Some(Refusal::Busy),
             _ => None,
         };
         if let Some(why) = refusal {
             out.emit_ahead(Event::Refused { ticket, why });
         } else if self.has_lease(now) {
             out.note("RP-6", format_args!("answers under its lease"));
-            self.queries.confirm(self.engine.committed(), ticket, query);
+            self.queries.add_confirmed(self.engine.commit_index(), ticket, query);
         } else {
-            self.queries.wait(ticket, query);
+            self.queries.add_waiting(ticket, query);
         }
     }
 
     pub(super) fn has_lease(&self, now: Time) -> bool {
-        let leased = self.settings.reads == Reads::Lease && self.lease.holds(now, self.role.term);
-        leased && self.role.leads && self.engine.leads() && self.engine.has_committed_in_term()
+        let is_leased = self.settings.reads == Reads::Lease && self.lease.holds(now, self.role.term);
+        is_leased && self.role.leads && self.engine.leads() && self.engine.has_committed_in_term()
     }
 
-    /// Whether to begin a round that extends the lease, at most once per tick. A round of a leader
-    /// in a group of one succeeds at once, so a round that cannot extend the lease must not begin:
-    /// it would repeat forever.
-    pub(super) fn takes_lease(&mut self) -> bool {
-        let can = self.role.leads && self.engine.has_committed_in_term() && self.lease.can_hold(self.role.term);
-        std::mem::take(&mut self.lease_is_due) && can
+    /// Returns whether to begin a round that extends the lease, at most once per tick. A round of a
+    /// leader in a group of one succeeds at once, so a round that cannot extend the lease must not
+    /// begin: it would repeat forever.
+    pub(super) fn take_lease_extension(&mut self) -> bool {
+        let can_extend = self.role.leads && self.engine.has_committed_in_term() && self.lease.can_hold(self.role.term);
+        std::mem::take(&mut self.should_extend_lease) && can_extend
     }
 
-    /// RP-9.
+    /// RP-9. Proposes a change of members. A new voter must have the log since it became a learner.
     pub(crate) fn change(&mut self, now: Time, ticket: Ticket, members: Members, out: &mut Out<'_, S>) {
         let leads = self.role.leads;
         let current = self.engine.configuration();
-        let unknown = members.voters.iter().find(|voter| {
-            let since = self.learners.get(voter);
-            let learned = since.is_some_and(|since| self.engine.acknowledged(**voter) >= *since);
-            !current.incoming.voters.contains(voter) && !learned
+        let unprepared = members.voters.iter().find(|voter| {
+            let learner_since = self.learners.get(voter);
+            let has_log = learner_since.is_some_and(|index| self.engine.acknowledged(**voter) >= *index);
+            !current.incoming.voters.contains(voter) && !has_log
         });
-        let refusal = match unknown {
+        let refusal = match unprepared {
             _ if !leads => Some(Refusal::NotLeader { leader: self.known_leader(now) }),
             _ if !members.is_valid() => Some(Refusal::NoSuchMembers),
-            _ if self.is_full => Some(Refusal::DiskFull),
+            _ if self.is_disk_full => Some(Refusal::DiskFull),
             _ if self.engine.is_handing_over() => Some(Refusal::HandingOver),
             _ if self.change.is_some() => Some(Refusal::ChangeUnderWay),
             Some(voter) => Some(Refusal::LearnerFirst(*voter)),
@@ -106,7 +108,7 @@ impl<S: StateMachine> Running<S> {
         match entry {
             Some(index) => {
                 out.note("RP-9", format_args!("proposes {members} in entry {index}"));
-                self.change = Some(Changing { ticket, members, index });
+                self.change = Some(PendingChange { ticket, members, index });
             }
             None => out.emit_ahead(Event::Refused { ticket, why: Refusal::ChangeUnderWay }),
         }
@@ -125,7 +127,7 @@ impl<S: StateMachine> Running<S> {
     /// Campaigns, unless the replica promised not to, or has unsaved promises.
     pub(crate) fn campaign(&mut self, now: Time, out: &mut Out<'_, S>) {
         let votes = self.engine.configuration().votes(self.me);
-        if votes && now >= self.promised_until && self.engine.is_saved() && !self.is_full {
+        if votes && now >= self.promised_until && self.engine.has_saved_all() && !self.is_disk_full {
             out.note("RP-12", format_args!("campaigns"));
             self.engine.campaign();
         }
@@ -133,7 +135,7 @@ impl<S: StateMachine> Running<S> {
 
     /// RP-13. Drops the promise to a leader whose process has ended. With leases the promise
     /// remains until it expires, because a wrong suspicion would break the lease.
-    pub(crate) fn miss(&mut self, now: Time, node: NodeId, out: &mut Out<'_, S>) {
+    pub(crate) fn handle_suspicion(&mut self, now: Time, node: NodeId, out: &mut Out<'_, S>) {
         if self.settings.reads == Reads::Quorum && self.role.leader == Some(node) && !self.role.leads {
             out.note("RP-13", format_args!("owes nothing to {node}, which is gone"));
             self.promised_until = now;
@@ -157,7 +159,7 @@ impl<S: StateMachine> Running<S> {
     pub(super) fn admit(&mut self, now: Time, learner: NodeId, born: Incarnation, out: &mut Out<'_, S>) {
         let known = self.admitted.get(&learner).max(self.admitting.get(&learner));
         let is_learner = self.engine.configuration().incoming.learners.contains(&learner);
-        if !self.role.leads || !is_learner || self.is_full || known >= Some(&born) {
+        if !self.role.leads || !is_learner || self.is_disk_full || known >= Some(&born) {
             return;
         }
         let batch = Batch::<S::Command>::write(self.clock.at(now), &[(learner, born)], std::iter::empty());

@@ -24,7 +24,7 @@ impl<S: StateMachine> Running<S> {
     ) {
         match Image::<S>::read(&checkpoint.image) {
             Ok(image) if self.is_joining() && !self.is_admitted_by(&image, &checkpoint) => {
-                out.note("RP-10", format_args!("refuses a snapshot that does not let this life of it in as a learner"));
+                out.note("RP-10", format_args!("refuses a snapshot that does not admit this incarnation as a learner"));
             }
             Ok(_) => {
                 self.promise(now);
@@ -54,10 +54,11 @@ impl<S: StateMachine> Running<S> {
 
     /// RP-8.
     pub(crate) fn piece_timed_out(&mut self, to: NodeId, out: &mut Out<'_, S>) {
-        let progress = self.sending.get_mut(&to).map(SnapshotSender::timed_out);
+        let progress = self.sending.get_mut(&to).map(SnapshotSender::handle_timeout);
         self.proceed(to, progress, out);
     }
 
+    /// Continues to send a snapshot as its sender decided.
     pub(super) fn proceed(&mut self, to: NodeId, progress: Option<Progress>, out: &mut Out<'_, S>) {
         match progress {
             Some(Progress::Next(piece)) => {
@@ -94,19 +95,19 @@ impl<S: StateMachine> Running<S> {
         self.learners =
             checkpoint.members.incoming.learners.iter().map(|learner| (*learner, checkpoint.index)).collect();
         self.report_restored(out);
-        let later = self.proposals.split_off(&(checkpoint.index + 1));
-        for (_, tickets) in std::mem::replace(&mut self.proposals, later).into_values() {
+        let unaffected = self.proposals.split_off(&(checkpoint.index + 1));
+        for (_, tickets) in std::mem::replace(&mut self.proposals, unaffected).into_values() {
             tickets.into_iter().for_each(|ticket| out.emit_ahead(Event::Unknown { ticket }));
         }
         Ok(())
     }
 
-    /// RP-7.
+    /// RP-7. Saves a checkpoint after enough entries, or if a peer needs a newer snapshot.
     pub(super) fn checkpoint_if_due(&mut self, out: &mut Out<'_, S>) {
-        let kept = self.engine.log().checkpoint().map_or(0, |checkpoint| checkpoint.index);
-        let due = self.at.index >= kept.saturating_add(self.settings.checkpoint_every.max(1));
-        let wanted = self.engine.log().take_wanted();
-        if self.is_full || self.at.index <= kept || !(due || wanted) {
+        let last_checkpoint = self.engine.log().checkpoint().map_or(0, |checkpoint| checkpoint.index);
+        let is_due = self.at.index >= last_checkpoint.saturating_add(self.settings.checkpoint_every.max(1));
+        let is_wanted = self.engine.log().take_snapshot_wanted();
+        if self.is_disk_full || self.at.index <= last_checkpoint || !(is_due || is_wanted) {
             return;
         }
         let checkpoint = Checkpoint {
@@ -116,6 +117,6 @@ impl<S: StateMachine> Running<S> {
             image: Image::write(self.at.time, &self.admitted, &self.machine),
         };
         out.note("RP-7", format_args!("keeps the state at {}", checkpoint.index));
-        self.engine.keep(checkpoint, self.settings.keep_entries, out);
+        self.engine.save_checkpoint(checkpoint, self.settings.keep_entries, out);
     }
 }

@@ -1,6 +1,6 @@
 //! Small clusters in the simulator: one scenario for each guarantee of a replica.
 
-use crate::{members, node, settled, setup};
+use crate::{completed_request, members, node, setup};
 use quorate_core::{Duration, Group, NodeId, Time};
 use quorate_journal::settings::TimedFault;
 use quorate_journal::workload::ClientEvent;
@@ -40,15 +40,15 @@ impl Cluster {
         Self { world, nodes, ticket: 0, events: Vec::new() }
     }
 
-    /// Runs until `found` returns a value, and fails after a simulated minute.
-    fn until<T>(&mut self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+    /// Runs until `select` returns a value, and fails after a simulated minute.
+    fn until<T>(&mut self, awaited: &str, mut select: impl FnMut(&Self) -> Option<T>) -> T {
         let deadline = self.world.time() + Duration::from_secs(60);
         loop {
-            if let Some(found) = found(self) {
-                return found;
+            if let Some(value) = select(self) {
+                return value;
             }
-            assert!(self.world.time() < deadline, "no {what} by {}: {:?}", self.world.time(), self.events.last());
-            assert!(self.world.advance(), "no event is left before {what}");
+            assert!(self.world.time() < deadline, "no {awaited} by {}: {:?}", self.world.time(), self.events.last());
+            assert!(self.world.advance(), "no event is left before {awaited}");
             while let Some((node, notification)) = self.world.next_client_event() {
                 if let ClientEvent::Emitted(event) = notification {
                     self.events.push((self.world.time(), node, event));
@@ -69,41 +69,41 @@ impl Cluster {
         })
     }
 
-    fn ask(&mut self, at: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> Ticket {
+    fn request(&mut self, replica: NodeId, command: impl FnOnce(Ticket) -> Command<Registers>) -> Ticket {
         self.ticket += 1;
         let ticket = Ticket(self.ticket);
-        self.world.command_this_incarnation(self.world.time(), at, command(ticket));
+        self.world.command_this_incarnation(self.world.time(), replica, command(ticket));
         ticket
     }
 
     fn outcome(&mut self, wanted: Ticket) -> Event<Registers> {
-        let is_outcome = |event: &&Event<Registers>| settled(event) == Some(wanted);
+        let is_outcome = |event: &&Event<Registers>| completed_request(event) == Some(wanted);
         self.until("outcome", |cluster| cluster.events.iter().map(|(_, _, event)| event).find(is_outcome).cloned())
     }
 
-    fn write(&mut self, at: NodeId, key: u64, value: u64) -> Event<Registers> {
+    fn write(&mut self, replica: NodeId, key: u64, value: u64) -> Event<Registers> {
         let command = Change::Write { key, value };
-        let ticket = self.ask(at, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
+        let ticket = self.request(replica, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
         self.outcome(ticket)
     }
 
-    fn read(&mut self, at: NodeId, key: u64) -> Option<u64> {
-        let ticket = self.ask(at, |ticket| Command::Query { ticket, query: Read { key } });
+    fn read(&mut self, replica: NodeId, key: u64) -> Option<u64> {
+        let ticket = self.request(replica, |ticket| Command::Query { ticket, query: Read { key } });
         match self.outcome(ticket) {
             Event::Answered { answer: Answer::Value(value), .. } => value,
             other => panic!("{other:?}"),
         }
     }
 
-    fn change(&mut self, at: NodeId, members: Members) -> Event<Registers> {
-        let ticket = self.ask(at, |ticket| Command::Change { ticket, members });
+    fn change(&mut self, replica: NodeId, members: Members) -> Event<Registers> {
+        let ticket = self.request(replica, |ticket| Command::Change { ticket, members });
         self.outcome(ticket)
     }
 
     /// Repeats a change until the learners have the log and no other change is in progress.
-    fn change_with_retries(&mut self, at: NodeId, members: Members) {
+    fn change_with_retries(&mut self, replica: NodeId, members: Members) {
         for _ in 0..1_000 {
-            match self.change(at, members.clone()) {
+            match self.change(replica, members.clone()) {
                 Event::Changed { .. } => return,
                 Event::Refused { why: Refusal::LearnerFirst(_) | Refusal::ChangeUnderWay, .. } => {
                     self.run_for(Duration::from_millis(10));
@@ -189,13 +189,13 @@ fn members_join_as_learners_become_voters_and_leave() {
         cluster.write_with_retries(1, value);
     }
     let leader = cluster.leader();
-    let early = cluster.change(leader, members(&[1, 2, 3, 4, 5], &[]));
-    assert!(matches!(early, Event::Refused { why: Refusal::LearnerFirst(_), .. }), "{early:?}");
+    let too_early = cluster.change(leader, members(&[1, 2, 3, 4, 5], &[]));
+    assert!(matches!(too_early, Event::Refused { why: Refusal::LearnerFirst(_), .. }), "{too_early:?}");
     let learners = cluster.change(leader, members(&[1, 2, 3], &[4, 5]));
     assert!(matches!(learners, Event::Changed { .. }), "{learners:?}");
     cluster.until("learners caught up", |cluster| {
-        let held = |number| cluster.world.node(node(number)).unwrap().applied() > 30;
-        (held(4) && held(5)).then_some(())
+        let has_caught_up = |number| cluster.world.node(node(number)).unwrap().applied() > 30;
+        (has_caught_up(4) && has_caught_up(5)).then_some(())
     });
     cluster.change_with_retries(leader, members(&[leader.number(), 4, 5], &[]));
     cluster.write_with_retries(1, 99);
@@ -214,7 +214,7 @@ fn leadership_is_transferred_on_request() {
     let mut cluster = Cluster::new(7, 3, settings(3), &[]);
     let leader = cluster.write_with_retries(1, 1);
     let next = node(leader.number() % 3 + 1);
-    cluster.ask(leader, |_| Command::Transfer(next));
+    cluster.request(leader, |_| Command::Transfer(next));
     cluster.until("handover", |cluster| cluster.world.node(next).unwrap().leads().then_some(()));
     cluster.write_with_retries(1, 2);
     assert_eq!(cluster.read(leader, 1), Some(2));
@@ -238,12 +238,12 @@ fn a_leader_with_a_full_disk_transfers_the_leadership_and_the_others_continue() 
     let faults = ["disk 1 full at 2s for 30s"];
     let mut cluster = Cluster::new(9, 3, settings(3), &faults);
     cluster.leader();
-    cluster.ask(node(1), |_| Command::Campaign);
+    cluster.request(node(1), |_| Command::Campaign);
     cluster.run_for(Duration::from_secs(3));
     for value in 0..40 {
         assert_ne!(cluster.write_with_retries(1, value), node(1));
     }
-    let ticket = cluster.ask(node(1), |ticket| Command::Query { ticket, query: Read { key: 1 } });
+    let ticket = cluster.request(node(1), |ticket| Command::Query { ticket, query: Read { key: 1 } });
     let refused = cluster.outcome(ticket);
     assert!(matches!(refused, Event::Refused { why: Refusal::DiskFull, .. }), "{refused:?}");
     assert_eq!(cluster.read(node(2), 1), Some(39));
@@ -302,7 +302,7 @@ fn a_single_leader_whose_transfer_failed_still_answers_queries() {
     cluster.write_with_retries(1, 7);
     cluster.until("the bad links", |cluster| (cluster.world.time() >= Time::from_nanos(5_005_000_000)).then_some(()));
     let leader = cluster.leader();
-    cluster.ask(leader, |_| Command::Transfer(node(3 - leader.number())));
+    cluster.request(leader, |_| Command::Transfer(node(3 - leader.number())));
     cluster.run_for(Duration::from_secs(1));
     assert_eq!(cluster.leader(), leader, "the offer was lost");
     cluster.change_with_retries(leader, members(&[leader.number()], &[]));
@@ -313,39 +313,46 @@ fn a_single_leader_whose_transfer_failed_still_answers_queries() {
 /// that it gives under its lease although another leader has written since.
 fn stale_answers(seed: u64, drift_ppm: i32) -> usize {
     let mut cluster = Cluster::new(seed, 3, Settings { reads: Reads::Lease, drift_ppm: 1_000, ..settings(3) }, &[]);
-    let old = cluster.write_with_retries(1, 1);
-    let now = |cluster: &Cluster| format!("{}ns", cluster.world.time().nanos() + 1);
+    let old_leader = cluster.write_with_retries(1, 1);
+    let next_instant = |cluster: &Cluster| format!("{}ns", cluster.world.time().nanos() + 1);
     for number in 1..=3 {
-        let by = if node(number) == old { -drift_ppm } else { drift_ppm };
-        cluster.world.schedule(format!("drift {number} by {by}ppm at {}", now(&cluster)).parse().unwrap());
+        let ppm = if node(number) == old_leader { -drift_ppm } else { drift_ppm };
+        cluster.world.schedule(format!("drift {number} by {ppm}ppm at {}", next_instant(&cluster)).parse().unwrap());
     }
     cluster.run_for(Duration::from_millis(300));
-    cluster.world.schedule(format!("cut {} | rest at {} for 1s", old.number(), now(&cluster)).parse().unwrap());
-    let (mut value, mut done, mut writing) = (1, 1, None);
+    cluster
+        .world
+        .schedule(format!("cut {} | rest at {} for 1s", old_leader.number(), next_instant(&cluster)).parse().unwrap());
+    let (mut value, mut committed, mut pending_write) = (1, 1, None);
     let mut stale = 0;
     let mut reads = std::collections::BTreeMap::new();
     for _ in 0..400 {
-        let rival = (1..=3).map(node).find(|rival| *rival != old && cluster.world.node(*rival).unwrap().leads());
-        if let Some(rival) = rival.filter(|_| writing.is_none()) {
+        let new_leader = (1..=3)
+            .map(node)
+            .find(|new_leader| *new_leader != old_leader && cluster.world.node(*new_leader).unwrap().leads());
+        if let Some(new_leader) = new_leader.filter(|_| pending_write.is_none()) {
             value += 1;
             let command = Change::Write { key: 1, value };
-            writing = Some(cluster.ask(rival, |ticket| Command::Propose(vec![Proposal { ticket, command }])));
+            pending_write =
+                Some(cluster.request(new_leader, |ticket| Command::Propose(vec![Proposal { ticket, command }])));
         }
-        let read = cluster.ask(old, |ticket| Command::Query { ticket, query: Read { key: 1 } });
-        reads.insert(read, done);
+        let read = cluster.request(old_leader, |ticket| Command::Query { ticket, query: Read { key: 1 } });
+        reads.insert(read, committed);
         let events = cluster.events.len();
         cluster.run_for(Duration::from_micros(500));
         for (_, _, event) in &cluster.events[events..] {
             match event {
-                Event::Answered { ticket, .. } if Some(*ticket) == writing => (done, writing) = (value, None),
+                Event::Answered { ticket, .. } if Some(*ticket) == pending_write => {
+                    (committed, pending_write) = (value, None);
+                }
                 Event::Answered { ticket, answer: Answer::Value(found), .. } => {
-                    stale += usize::from(reads.get(ticket).is_some_and(|done| found.unwrap_or(0) < *done));
+                    stale += usize::from(reads.get(ticket).is_some_and(|committed| found.unwrap_or(0) < *committed));
                 }
                 _ => {}
             }
         }
     }
-    assert!(done > 1, "seed {seed}: no other leader was elected");
+    assert!(committed > 1, "seed {seed}: no other leader was elected");
     stale
 }
 

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 struct Election {
     world: World<RaftElection, Messages>,
-    known: BTreeMap<NodeId, (NodeId, Epoch)>,
+    /// The leader and the epoch that each node knows.
+    known_leaders: BTreeMap<NodeId, (NodeId, Epoch)>,
     refused: Vec<(NodeId, Refusal)>,
 }
 
@@ -27,11 +28,11 @@ impl Election {
             world.schedule(fault.parse::<TimedFault>().unwrap());
         }
         world.start();
-        Self { world, known: BTreeMap::new(), refused: Vec::new() }
+        Self { world, known_leaders: BTreeMap::new(), refused: Vec::new() }
     }
 
-    fn campaign(&mut self, who: u32) {
-        self.world.command(self.world.time(), node(who), Command::Campaign);
+    fn campaign(&mut self, number: u32) {
+        self.world.command(self.world.time(), node(number), Command::Campaign);
     }
 
     /// Runs until there are no more events, at most for this long.
@@ -41,10 +42,10 @@ impl Election {
             while let Some((node, notification)) = self.world.next_client_event() {
                 match notification {
                     ClientEvent::Emitted(Event::Began { .. } | Event::Ended { .. }) | ClientEvent::Crashed => {
-                        self.known.remove(&node);
+                        self.known_leaders.remove(&node);
                     }
                     ClientEvent::Emitted(Event::Elected { leader, epoch, .. }) => {
-                        self.known.insert(node, (leader, epoch));
+                        self.known_leaders.insert(node, (leader, epoch));
                     }
                     ClientEvent::Emitted(Event::Refused(refusal)) => self.refused.push((node, refusal)),
                     ClientEvent::Emitted(Event::Extended { .. }) | ClientEvent::Restarted | ClientEvent::Alarm => {}
@@ -54,9 +55,9 @@ impl Election {
     }
 
     fn leader(&self, live: usize) -> NodeId {
-        assert_eq!(self.known.len(), live, "{:?}", self.known);
-        let (leader, epoch) = *self.known.values().next().unwrap();
-        assert!(self.known.values().all(|known| *known == (leader, epoch)), "{:?}", self.known);
+        assert_eq!(self.known_leaders.len(), live, "{:?}", self.known_leaders);
+        let (leader, epoch) = *self.known_leaders.values().next().unwrap();
+        assert!(self.known_leaders.values().all(|known| *known == (leader, epoch)), "{:?}", self.known_leaders);
         leader
     }
 }
@@ -87,7 +88,7 @@ fn rf_1_2_3_4_6_one_candidate_costs_exactly_the_formula_and_then_all_nodes_stop(
 fn rf_5_candidates_that_split_the_votes_try_again() {
     for seed in 0..200 {
         let mut election = Election::new(4, seed, "0.1", &[]);
-        (1..=4).for_each(|who| election.campaign(who));
+        (1..=4).for_each(|number| election.campaign(number));
         election.run(Duration::from_secs(60));
         election.leader(4);
     }
@@ -98,11 +99,11 @@ fn an_unnecessary_election_is_allowed_and_raises_the_epoch() {
     let mut election = Election::new(3, 1, "0", &[]);
     election.campaign(1);
     election.run(Duration::from_secs(10));
-    let before = election.known[&node(1)];
+    let before = election.known_leaders[&node(1)];
     election.campaign(2);
     election.run(Duration::from_secs(10));
     assert_eq!(election.leader(3), node(2));
-    assert!(election.known[&node(1)].1 > before.1);
+    assert!(election.known_leaders[&node(1)].1 > before.1);
 }
 
 #[test]
@@ -121,8 +122,8 @@ fn a_minority_elects_no_leader_and_a_vote_survives_a_crash() {
     let mut election = Election::new(3, 1, "0", &["crash 2 at 0s for 2s", "crash 3 at 0s"]);
     election.campaign(1);
     election.run(Duration::from_secs(1));
-    assert!(election.known.is_empty(), "{:?}", election.known);
+    assert!(election.known_leaders.is_empty(), "{:?}", election.known_leaders);
     election.run(Duration::from_secs(10));
-    assert_eq!(election.known.len(), 2);
+    assert_eq!(election.known_leaders.len(), 2);
     assert!(election.world.time() > Time::ZERO + Duration::from_secs(2));
 }

@@ -1,7 +1,7 @@
 //! Failure scenarios, step by step: lost disks, delayed snapshots, old leaders, full disks, changed
 //! settings.
 
-use crate::{members, node, settled};
+use crate::{completed_request, members, node};
 use quorate_core::{Durable as _, Effect, Effects, Incarnation, Input, Protocol, Time};
 use quorate_replica::registers::{Answer, Change, Read, Registers};
 use quorate_replica::{Command, Durable, Event, Message, Proposal, Reads, Refusal, Replica, Settings, Ticket, Timer};
@@ -20,6 +20,7 @@ struct Host {
 /// at once.
 struct Harness {
     settings: Settings,
+    /// The time in nanoseconds.
     now: i64,
     hosts: BTreeMap<u32, Host>,
     messages: VecDeque<(u32, u32, Message)>,
@@ -27,8 +28,10 @@ struct Harness {
     /// Every piece of a snapshot that was ever sent, because the network may deliver a copy at any
     /// time.
     pieces: Vec<(u32, u32, Message)>,
-    drops_offers: bool,
+    /// Whether the network loses every offer of the leadership.
+    drops_transfers: bool,
     events: Vec<ReplicaEvent>,
+    /// The number of the last ticket.
     ticket: u64,
 }
 
@@ -45,7 +48,7 @@ impl Harness {
             messages: VecDeque::new(),
             partitioned: BTreeSet::new(),
             pieces: Vec::new(),
-            drops_offers: false,
+            drops_transfers: false,
             events: Vec::new(),
             ticket: 0,
         };
@@ -56,7 +59,7 @@ impl Harness {
     fn boot(&mut self, number: u32, durable: Durable, incarnation: u64) {
         let node = Replica::new(node(number), self.settings.clone());
         self.hosts.insert(number, Host { node, durable: durable.clone(), saves: 0 });
-        self.take(number, Input::Start { durable, incarnation: Incarnation(incarnation) });
+        self.step(number, Input::Start { durable, incarnation: Incarnation(incarnation) });
     }
 
     fn restart(&mut self, number: u32, incarnation: u64) {
@@ -64,11 +67,12 @@ impl Harness {
         self.boot(number, durable, incarnation);
     }
 
-    fn take(&mut self, number: u32, input: Input<Node>) {
+    /// Steps a replica, and confirms its saves at once.
+    fn step(&mut self, number: u32, input: Input<Node>) {
         let Some(host) = self.hosts.get_mut(&number) else { return };
         let mut effects: Vec<Effect<Node>> = Vec::new();
         host.node.step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
-        let before = host.saves;
+        let saves_before = host.saves;
         for effect in effects {
             match effect {
                 Effect::Save(write) => {
@@ -79,7 +83,7 @@ impl Harness {
                     if matches!(message, Message::Piece(_)) {
                         self.pieces.push((number, to.number(), message.clone()));
                     }
-                    if !(self.drops_offers && matches!(message, Message::TimeoutNow { .. })) {
+                    if !(self.drops_transfers && matches!(message, Message::TimeoutNow { .. })) {
                         self.messages.push_back((number, to.number(), message));
                     }
                 }
@@ -88,15 +92,15 @@ impl Harness {
             }
         }
         let saves = host.saves;
-        if saves > before {
-            self.take(number, Input::Saved(saves));
+        if saves > saves_before {
+            self.step(number, Input::Saved(saves));
         }
     }
 
     fn deliver(&mut self) {
         while let Some((from, to, message)) = self.messages.pop_front() {
             if !self.partitioned.contains(&from) && !self.partitioned.contains(&to) {
-                self.take(to, Input::Message { from: node(from), message });
+                self.step(to, Input::Message { from: node(from), message });
             }
         }
     }
@@ -105,35 +109,35 @@ impl Harness {
         for _ in 0..count {
             self.now += i64::try_from(self.settings.tick.nanos()).unwrap();
             for number in self.hosts.keys().copied().collect::<Vec<_>>() {
-                self.take(number, Input::Timer(Timer::Tick));
+                self.step(number, Input::Timer(Timer::Tick));
                 self.deliver();
             }
         }
     }
 
     /// Makes a request and returns its outcome within `ticks`.
-    fn ask(
+    fn request(
         &mut self,
-        at: u32,
+        replica: u32,
         ticks: usize,
         command: impl FnOnce(Ticket) -> Command<Registers>,
     ) -> Option<ReplicaEvent> {
         self.ticket += 1;
-        let wanted = Ticket(self.ticket);
-        self.take(at, Input::Command(command(wanted)));
+        let ticket = Ticket(self.ticket);
+        self.step(replica, Input::Command(command(ticket)));
         self.deliver();
         self.ticks(ticks);
-        self.events.iter().find(|event| settled(event) == Some(wanted)).cloned()
+        self.events.iter().find(|event| completed_request(event) == Some(ticket)).cloned()
     }
 
-    fn write(&mut self, at: u32, value: u64) -> bool {
+    fn write(&mut self, replica: u32, value: u64) -> bool {
         let command = Change::Write { key: 1, value };
-        let events = self.ask(at, 6, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
-        matches!(events, Some(Event::Answered { .. }))
+        let outcome = self.request(replica, 6, |ticket| Command::Propose(vec![Proposal { ticket, command }]));
+        matches!(outcome, Some(Event::Answered { .. }))
     }
 
-    fn read(&mut self, at: u32) -> Result<Option<u64>, Option<Refusal>> {
-        match self.ask(at, 6, |ticket| Command::Query { ticket, query: Read { key: 1 } }) {
+    fn read(&mut self, replica: u32) -> Result<Option<u64>, Option<Refusal>> {
+        match self.request(replica, 6, |ticket| Command::Query { ticket, query: Read { key: 1 } }) {
             Some(Event::Answered { answer: Answer::Value(value), .. }) => Ok(value),
             Some(Event::Refused { why, .. }) => Err(Some(why)),
             Some(other) => panic!("{other:?}"),
@@ -141,22 +145,22 @@ impl Harness {
         }
     }
 
-    fn change(&mut self, at: u32, voters: &[u32], learners: &[u32]) -> Option<Refusal> {
+    fn change(&mut self, replica: u32, voters: &[u32], learners: &[u32]) -> Option<Refusal> {
         let members = members(voters, learners);
-        match self.ask(at, 20, |ticket| Command::Change { ticket, members }) {
+        match self.request(replica, 20, |ticket| Command::Change { ticket, members }) {
             Some(Event::Changed { .. }) => None,
             Some(Event::Refused { why, .. }) => Some(why),
             other => panic!("{other:?}"),
         }
     }
 
-    fn campaign(&mut self, at: u32) {
-        self.ask(at, 3, |_| Command::Campaign);
+    fn campaign(&mut self, replica: u32) {
+        self.request(replica, 3, |_| Command::Campaign);
     }
 
-    fn elect(&mut self, at: u32) {
-        self.campaign(at);
-        assert_eq!(self.leaders(), [at]);
+    fn elect(&mut self, replica: u32) {
+        self.campaign(replica);
+        assert_eq!(self.leaders(), [replica]);
     }
 
     fn leaders(&self) -> Vec<u32> {
@@ -180,7 +184,7 @@ fn rp_10_a_late_copy_of_a_snapshot_does_not_admit_a_replica_that_lost_its_disk()
     harness.partitioned.insert(2);
     assert!(harness.write(1, 777));
     harness.boot(3, Durable::wiped(), 1);
-    harness.take(3, Input::Message { from: node(from), message: copy });
+    harness.step(3, Input::Message { from: node(from), message: copy });
     harness.messages.clear();
     harness.partitioned = [1].into();
     harness.ticks(100);
@@ -269,11 +273,11 @@ fn only_voters_become_candidates() {
 fn rp_11_a_leader_with_a_full_disk_offers_its_leadership_until_a_voter_takes_it() {
     let mut harness = Harness::new(3, &[1, 2, 3]);
     harness.elect(1);
-    harness.drops_offers = true;
-    harness.take(1, Input::DiskFull);
+    harness.drops_transfers = true;
+    harness.step(1, Input::DiskFull);
     harness.ticks(50);
     assert_eq!(harness.leaders(), [1]);
-    harness.drops_offers = false;
+    harness.drops_transfers = false;
     harness.ticks(50);
     assert!(!harness.leaders().contains(&1), "{:?}", harness.leaders());
 }
@@ -282,13 +286,13 @@ fn rp_11_a_leader_with_a_full_disk_offers_its_leadership_until_a_voter_takes_it(
 fn rp_11_a_replica_with_a_full_disk_does_not_become_leader_and_refuses_queries_it_cannot_answer() {
     let mut harness = Harness::new(3, &[1, 2, 3]);
     harness.elect(1);
-    harness.take(2, Input::DiskFull);
-    harness.ask(1, 40, |_| Command::Transfer(node(2)));
+    harness.step(2, Input::DiskFull);
+    harness.request(1, 40, |_| Command::Transfer(node(2)));
     assert_eq!(harness.leaders(), [1]);
     assert_eq!(harness.read(2), Ok(None));
     assert!(harness.write(1, 1));
     assert_eq!(harness.read(2), Err(Some(Refusal::DiskFull)));
-    harness.take(2, Input::DiskFree);
+    harness.step(2, Input::DiskFree);
     harness.ticks(20);
     assert_eq!(harness.read(2), Ok(Some(1)));
 }
@@ -301,7 +305,7 @@ fn leaders_after_a_kill(reads: Reads, is_suspected: bool) -> Vec<u32> {
     harness.ticks(4);
     harness.hosts.remove(&1);
     for survivor in [2, 3].into_iter().filter(|_| is_suspected) {
-        harness.take(survivor, Input::Suspect(node(1)));
+        harness.step(survivor, Input::Suspect(node(1)));
     }
     harness.campaign(2);
     harness.leaders()
@@ -318,8 +322,8 @@ fn rp_13_a_promise_to_a_leader_ends_with_its_process_but_not_under_leases() {
 fn rp_13_a_wrongly_suspected_leader_is_followed_again() {
     let mut harness = Harness::new(3, &[1, 2, 3]);
     harness.elect(1);
-    harness.take(2, Input::Suspect(node(1)));
-    harness.take(1, Input::Suspect(node(1)));
+    harness.step(2, Input::Suspect(node(1)));
+    harness.step(1, Input::Suspect(node(1)));
     harness.ticks(6);
     assert_eq!(harness.leaders(), [1]);
     assert!(harness.write(1, 7));

@@ -42,12 +42,12 @@ fn append() -> impl Strategy<Value = Message> {
     let parts = (number(), number(), number(), vec(entry(), 0..4), number(), any::<bool>());
     parts.prop_map(|(term, log_term, index, mut entries, commit, is_consecutive)| {
         if is_consecutive {
-            for (place, entry) in (1..).zip(&mut entries) {
-                entry.index = index.saturating_add(place);
+            for (offset, entry) in (1..).zip(&mut entries) {
+                entry.index = index.saturating_add(offset);
                 entry.term = entry.term.clamp(log_term.min(term), term);
             }
             entries.sort_by_key(|entry| (entry.term, entry.index));
-            (1..).zip(&mut entries).for_each(|(place, entry)| entry.index = index.saturating_add(place));
+            (1..).zip(&mut entries).for_each(|(offset, entry)| entry.index = index.saturating_add(offset));
         }
         Message::Append { term, log_term, index, entries, commit }
     })
@@ -55,15 +55,15 @@ fn append() -> impl Strategy<Value = Message> {
 
 fn piece() -> impl Strategy<Value = Message> {
     let admitted = vec((1_u32..5, number()), 0..3).prop_map(|admitted| {
-        admitted.into_iter().map(|(who, incarnation)| (node(who), Incarnation(incarnation))).collect()
+        admitted.into_iter().map(|(number, incarnation)| (node(number), Incarnation(incarnation))).collect()
     });
     let image = (number(), admitted).prop_map(|(time, admitted): (u64, Admitted)| {
         Image::write(LogTime::from_nanos(time), &admitted, &Registers::default())
     });
     let bytes = prop_oneof![1 => vec(any::<u8>(), 0..9).prop_map(Bytes::from), 3 => image];
     (number(), number(), number(), members(), number(), number(), bytes, any::<bool>()).prop_map(
-        |(term, index, log_term, members, length, offset, bytes, whole)| {
-            let (length, offset) = if whole { (bytes.len() as u64, 0) } else { (length, offset) };
+        |(term, index, log_term, members, length, offset, bytes, is_complete)| {
+            let (length, offset) = if is_complete { (bytes.len() as u64, 0) } else { (length, offset) };
             Message::Piece(Piece { snapshot: SnapshotId { term, index, log_term }, members, length, offset, bytes })
         },
     )
@@ -71,13 +71,13 @@ fn piece() -> impl Strategy<Value = Message> {
 
 fn message() -> impl Strategy<Value = Message> {
     let round = || {
-        (1_u32..4, number(), number()).prop_map(|(who, incarnation, number)| Round {
-            node: node(who),
+        (1_u32..4, number(), number()).prop_map(|(node_number, incarnation, number)| Round {
+            node: node(node_number),
             incarnation: Incarnation(incarnation),
             number,
         })
     };
-    let maybe = move || prop_oneof![Just(None), round().prop_map(Some)];
+    let optional_round = move || prop_oneof![Just(None), round().prop_map(Some)];
     let commit = || (number(), number()).prop_map(|(index, term)| Commit { index, term });
     let hint = || (number(), number()).prop_map(|(index, log_term)| Some(Hint { index, log_term }));
     prop_oneof![
@@ -89,8 +89,8 @@ fn message() -> impl Strategy<Value = Message> {
         3 => append(),
         1 => (number(), number(), number(), prop_oneof![Just(None), hint()])
             .prop_map(|(term, index, commit, rejected)| Message::AppendReply { term, index, commit, rejected }),
-        1 => (number(), number(), maybe()).prop_map(|(term, commit, round)| Message::Heartbeat { term, commit, round }),
-        1 => (number(), number(), maybe()).prop_map(|(term, commit, round)| Message::HeartbeatReply { term, commit, round }),
+        1 => (number(), number(), optional_round()).prop_map(|(term, commit, round)| Message::Heartbeat { term, commit, round }),
+        1 => (number(), number(), optional_round()).prop_map(|(term, commit, round)| Message::HeartbeatReply { term, commit, round }),
         1 => number().prop_map(|term| Message::TimeoutNow { term }),
         1 => round().prop_map(|round| Message::ReadIndex { round }),
         1 => (number(), number(), round()).prop_map(|(term, index, round)| Message::ReadIndexReply { term, index, round }),
@@ -111,7 +111,9 @@ enum Action {
     Propose,
     Query,
     Campaign,
+    /// Sends votes for every likely term.
     Elect,
+    /// The disk becomes full, or has space again.
     Full(bool),
 }
 
@@ -155,10 +157,10 @@ impl Harness {
         self.pending.clear();
         self.saved = 0;
         self.incarnation += 1;
-        self.take(Input::Start { durable: self.durable.clone(), incarnation: Incarnation(self.incarnation) });
+        self.step(Input::Start { durable: self.durable.clone(), incarnation: Incarnation(self.incarnation) });
     }
 
-    fn take(&mut self, input: Input<Node>) {
+    fn step(&mut self, input: Input<Node>) {
         self.now += 1_000_000;
         let mut effects: Vec<Effect<Node>> = Vec::new();
         self.node.step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
@@ -169,46 +171,47 @@ impl Harness {
         }
     }
 
-    fn play(&mut self, action: Action) {
+    fn act(&mut self, action: Action) {
         match action {
-            Action::Receive(from, message) => self.take(Input::Message { from: node(from), message }),
+            Action::Receive(from, message) => self.step(Input::Message { from: node(from), message }),
             Action::Ticks(count) => {
                 for _ in 0..count {
                     self.now += 100_000_000;
-                    self.take(Input::Timer(Timer::Tick));
+                    self.step(Input::Timer(Timer::Tick));
                 }
             }
             Action::Saved => {
                 self.saved += self.pending.len() as u64;
                 self.pending.drain(..).for_each(|write| self.durable.apply(write));
-                self.take(Input::Saved(self.saved));
+                self.step(Input::Saved(self.saved));
             }
             Action::Crash => self.boot(),
             Action::Propose => {
                 let command = Change::Write { key: 1, value: 1 };
-                self.take(Input::Command(Command::Propose(vec![Proposal { ticket: Ticket(1), command }])));
+                self.step(Input::Command(Command::Propose(vec![Proposal { ticket: Ticket(1), command }])));
             }
-            Action::Query => self.take(Input::Command(Command::Query { ticket: Ticket(2), query: Read { key: 1 } })),
-            Action::Campaign => self.take(Input::Command(Command::Campaign)),
+            Action::Query => self.step(Input::Command(Command::Query { ticket: Ticket(2), query: Read { key: 1 } })),
+            Action::Campaign => self.step(Input::Command(Command::Campaign)),
             Action::Elect => {
                 // Send votes for every likely term, so that it becomes leader sometimes.
                 for term in 1..8 {
                     for pre in [true, false] {
                         let reply = Message::VoteReply { term, pre, granted: true, commit: Commit::default() };
-                        self.take(Input::Message { from: node(2), message: reply });
+                        self.step(Input::Message { from: node(2), message: reply });
                     }
-                    self.play(Action::Saved);
+                    self.act(Action::Saved);
                 }
             }
-            Action::Full(true) => self.take(Input::DiskFull),
-            Action::Full(false) => self.take(Input::DiskFree),
+            Action::Full(true) => self.step(Input::DiskFull),
+            Action::Full(false) => self.step(Input::DiskFree),
         }
     }
 }
 
-fn survives(founders: u32, reads: Reads, actions: Vec<Action>) -> Result<(), TestCaseError> {
+/// Runs the actions. The test passes if no step panics.
+fn run_actions(founders: u32, reads: Reads, actions: Vec<Action>) -> Result<(), TestCaseError> {
     let mut harness = Harness::new(founders, reads);
-    actions.into_iter().for_each(|action| harness.play(action));
+    actions.into_iter().for_each(|action| harness.act(action));
     Ok(())
 }
 
@@ -217,17 +220,17 @@ proptest! {
 
     #[test]
     fn no_message_makes_a_member_panic(actions in vec(action(), 1..60)) {
-        survives(3, Reads::Quorum, actions)?;
+        run_actions(3, Reads::Quorum, actions)?;
     }
 
     #[test]
     fn no_message_makes_a_member_with_leases_panic(actions in vec(action(), 1..60)) {
-        survives(3, Reads::Lease, actions)?;
+        run_actions(3, Reads::Lease, actions)?;
     }
 
     #[test]
     fn no_message_makes_a_single_replica_panic(actions in vec(action(), 1..60)) {
-        survives(1, Reads::Quorum, actions)?;
+        run_actions(1, Reads::Quorum, actions)?;
     }
 
     #[test]
@@ -235,6 +238,6 @@ proptest! {
         let mut harness = Harness::new(3, Reads::Quorum);
         harness.durable = Durable::wiped();
         harness.boot();
-        actions.into_iter().for_each(|action| harness.play(action));
+        actions.into_iter().for_each(|action| harness.act(action));
     }
 }

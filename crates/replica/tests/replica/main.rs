@@ -31,7 +31,7 @@ fn setup(nodes: usize, seed: u64, latency: &str, [loss, duplicate]: [&str; 2], s
 }
 
 /// The request that an event completes, if any.
-fn settled(event: &Event<Registers>) -> Option<Ticket> {
+fn completed_request(event: &Event<Registers>) -> Option<Ticket> {
     match event {
         Event::Answered { ticket, .. }
         | Event::Refused { ticket, .. }

@@ -28,7 +28,8 @@ impl BitSet {
 
     /// Returns whether every integer of this set is also in the other set.
     pub(super) fn is_subset(&self, other: &Self) -> bool {
-        self.low & !other.low == 0 && self.high.iter().zip(&other.high).all(|(mine, theirs)| mine & !theirs == 0)
+        self.low & !other.low == 0
+            && self.high.iter().zip(&other.high).all(|(word, other_word)| word & !other_word == 0)
     }
 
     fn word(&mut self, number: usize) -> &mut u64 {
@@ -41,7 +42,7 @@ mod tests {
     use super::BitSet;
 
     #[test]
-    fn numbers_come_and_go_in_every_word() {
+    fn insert_and_remove_work_in_every_word() {
         let mut some = BitSet::with_bound(130);
         let none = some.clone();
         for number in [0, 63, 64, 129] {

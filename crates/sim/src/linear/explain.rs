@@ -47,20 +47,29 @@ pub(super) fn explain<O: Object>(
     answered.sort_unstable();
 
     let Progress { explained, order, is_certain } = progress;
-    let suspects = if is_certain { &answered[..] } else { &answered[..=explained] };
-    let (first_unexplained, contradiction) = explainer.first_unexplained(chosen, suspects, explained);
+    let searched = if is_certain { &answered[..] } else { &answered[..=explained] };
+    let (first_unexplained, contradiction) = explainer.first_unexplained(chosen, searched, explained);
     if contradiction.is_none() && !is_certain {
         return None;
     }
     let contradiction = contradiction.unwrap_or_else(|| answered[..=first_unexplained].iter().copied().collect());
     let (instant, unexplained) = answered[first_unexplained];
     let candidates = invoked_before(records, chosen, instant);
-    let before =
-        if first_unexplained == explained { order } else { explainer.order(&candidates, |when| when < instant) };
+    let before = if first_unexplained == explained {
+        order
+    } else {
+        explainer.order(&candidates, |answered_at| answered_at < instant)
+    };
     let conflict = explainer.minimize(&candidates, contradiction);
-    let text =
-        Report { records, object, unexplained, is_first: first_unexplained == 0, before: &before, conflict: &conflict }
-            .write();
+    let text = ExplanationText {
+        records,
+        object,
+        unexplained,
+        is_first: first_unexplained == 0,
+        before: &before,
+        conflict: &conflict,
+    }
+    .write();
     let ids = |records: Vec<usize>| records.into_iter().map(OperationId).collect();
     Some(Explanation { unexplained: OperationId(unexplained), before: ids(before), conflict: ids(conflict), text })
 }
@@ -102,8 +111,8 @@ impl<O: Object> Explainer<'_, O> {
     }
 
     /// Returns the index of the first answer that no order explains, and contradictory answers up
-    /// to that one, if any were found. Some order is known to explain the
-    /// first `known_explained` answers.
+    /// to that one, if any were found. Some order is known to explain the first `known_explained`
+    /// answers.
     ///
     /// If no order explains the whole history, the bisection keeps an end that is certainly
     /// unexplained, even if a search runs out of steps.
@@ -138,19 +147,19 @@ impl<O: Object> Explainer<'_, O> {
         let mut considered: Answers = answers.last().copied().into_iter().collect();
         let mut batch = 1;
         loop {
-            let order = match self.search(chosen, |when| considered.contains_key(&when)) {
+            let order = match self.search(chosen, |answered_at| considered.contains_key(&answered_at)) {
                 Outcome::Stuck { .. } => return Some(considered),
                 Outcome::Exhausted { .. } => return None,
                 Outcome::Order(order) => order,
             };
-            let before = considered.len();
+            let count_before = considered.len();
             considered.extend(self.violated(&order, answers));
-            if considered.len() == before {
+            if considered.len() == count_before {
                 let left_out = answers.iter().rev().filter(|(_, record)| !order.contains(record));
                 considered.extend(left_out.take(batch).copied());
                 batch *= 2;
             }
-            if considered.len() == before {
+            if considered.len() == count_before {
                 return None;
             }
         }
@@ -160,17 +169,17 @@ impl<O: Object> Explainer<'_, O> {
     /// answer, or comes after an operation that was invoked after the answer.
     fn violated(&self, order: &[usize], answers: &[(OrderedTime, usize)]) -> Vec<(OrderedTime, usize)> {
         let answer_times: BTreeMap<usize, OrderedTime> =
-            answers.iter().map(|(when, record)| (*record, *when)).collect();
+            answers.iter().map(|(answered_at, record)| (*record, *answered_at)).collect();
         let mut object = self.object.clone();
         let mut latest_invocation: Option<OrderedTime> = None;
         let mut violated = Vec::new();
         for &index in order {
             let record = &self.records[index];
             let answer = object.apply(&record.operation);
-            if let (Some(&when), Some((_, given))) = (answer_times.get(&index), &record.answered)
-                && (answer != *given || latest_invocation.is_some_and(|invoked| when < invoked))
+            if let (Some(&answered_at), Some((_, recorded_answer))) = (answer_times.get(&index), &record.answered)
+                && (answer != *recorded_answer || latest_invocation.is_some_and(|invoked| answered_at < invoked))
             {
-                violated.push((when, index));
+                violated.push((answered_at, index));
             }
             latest_invocation = latest_invocation.max(Some(record.invoked));
         }
@@ -180,12 +189,12 @@ impl<O: Object> Explainer<'_, O> {
     /// Drops every answer without which the others still contradict each other. Returns the rest in
     /// the order of invocation.
     fn minimize(&mut self, chosen: &[usize], mut answers: Answers) -> Vec<usize> {
-        for (when, record) in answers.clone() {
-            answers.remove(&when);
+        for (answered_at, record) in answers.clone() {
+            answers.remove(&answered_at);
             let still_contradicts =
-                matches!(self.search(chosen, |when| answers.contains_key(&when)), Outcome::Stuck { .. });
+                matches!(self.search(chosen, |answered_at| answers.contains_key(&answered_at)), Outcome::Stuck { .. });
             if !still_contradicts {
-                answers.insert(when, record);
+                answers.insert(answered_at, record);
             }
             if self.budget.is_exhausted() {
                 break;
@@ -198,17 +207,18 @@ impl<O: Object> Explainer<'_, O> {
 }
 
 /// The parts of an explanation text.
-struct Report<'s, O: Object> {
+struct ExplanationText<'s, O: Object> {
     records: &'s [Record<O>],
     object: &'s O,
     unexplained: usize,
     /// Whether the unexplained answer is the first one of the history.
     is_first: bool,
+    /// An order that explains every earlier answer; empty if none was found.
     before: &'s [usize],
     conflict: &'s [usize],
 }
 
-impl<O: Object> Report<'_, O> {
+impl<O: Object> ExplanationText<'_, O> {
     fn write(&self) -> String {
         let mut text = format!("Not linearizable: no order explains the answer to {}.\n", self.name(self.unexplained));
         text += &match self.conflict.len() {
@@ -239,12 +249,12 @@ impl<O: Object> Report<'_, O> {
         let unexplained = self.conflict[..hidden].iter().filter(|record| **record == self.unexplained);
         for &index in unexplained.chain(shown) {
             let record = &self.records[index];
-            let Some((when, answer)) = &record.answered else { continue };
+            let Some((answered_at, answer)) = &record.answered else { continue };
             rows.push([
                 OperationId(index).to_string(),
                 record.client.to_string(),
                 record.invoked.time.to_string(),
-                when.time.to_string(),
+                answered_at.time.to_string(),
                 record.operation.to_string(),
                 answer.to_string(),
             ]);
@@ -269,7 +279,7 @@ impl<O: Object> Report<'_, O> {
             let id = OperationId(self.unexplained);
             return format!(
                 "This order explains every earlier answer, but in it {id} would answer {answer}:\n{}",
-                self.order()
+                self.order_before()
             );
         }
         let state = object.to_string();
@@ -285,11 +295,11 @@ impl<O: Object> Report<'_, O> {
         format!(
             "This order explains every earlier answer. In its final state {state}, the operation would answer \
              {answer}:\n{}",
-            self.order()
+            self.order_before()
         )
     }
 
-    fn order(&self) -> String {
+    fn order_before(&self) -> String {
         let hidden = self.before.len().saturating_sub(MAX_SHOWN);
         let mut text = String::new();
         if hidden > 0 {

@@ -72,7 +72,7 @@ pub(super) struct Record<O: Object> {
 
 impl<O: Object> Record<O> {
     pub(super) fn answered_at(&self) -> Option<OrderedTime> {
-        self.answered.as_ref().map(|(when, _)| *when)
+        self.answered.as_ref().map(|(answered_at, _)| *answered_at)
     }
 }
 
@@ -83,7 +83,8 @@ impl<O: Object> Record<O> {
 /// operations concurrently.
 pub struct History<O: Object> {
     records: Vec<Record<O>>,
-    recorded: u64,
+    /// Number of recorded invocations and answers.
+    recorded_events: u64,
 }
 
 impl<O: Object> Default for History<O> {
@@ -95,13 +96,13 @@ impl<O: Object> Default for History<O> {
 impl<O: Object> History<O> {
     /// Creates an empty history.
     pub fn new() -> Self {
-        Self { records: Vec::new(), recorded: 0 }
+        Self { records: Vec::new(), recorded_events: 0 }
     }
 
     /// Records an invocation. Until an answer is recorded, the operation may take effect at any
     /// later time, or never.
     pub fn invoke(&mut self, client: Client, time: Time, operation: O::Operation) -> OperationId {
-        let invoked = self.now(time);
+        let invoked = self.next_instant(time);
         self.records.push(Record { client, invoked, operation, answered: None });
         OperationId(self.records.len() - 1)
     }
@@ -109,15 +110,15 @@ impl<O: Object> History<O> {
     /// Records the answer to an operation. Fails, without effect, if the operation is unknown, is
     /// already answered, or was invoked after `time`.
     pub fn answer(&mut self, id: OperationId, time: Time, answer: O::Answer) -> Result<(), AnswerError> {
-        let when = self.now(time);
+        let answered_at = self.next_instant(time);
         let record = self.records.get_mut(id.0).ok_or(AnswerError::Unknown(id))?;
         if record.answered.is_some() {
             return Err(AnswerError::Twice(id));
         }
-        if when < record.invoked {
+        if answered_at < record.invoked {
             return Err(AnswerError::BeforeInvocation { id, invoked: record.invoked.time, answered: time });
         }
-        record.answered = Some((when, answer));
+        record.answered = Some((answered_at, answer));
         Ok(())
     }
 
@@ -145,7 +146,7 @@ impl<O: Object> History<O> {
     /// Decides like [`judge`](Self::judge) within `steps` steps. A step tries to apply one
     /// operation. An explanation may take as many steps again.
     pub fn judge_within(&self, object: &O, steps: u64) -> Verdict {
-        self.judge_some(&(0..self.records.len()).collect::<Vec<_>>(), object, steps)
+        self.judge_part(&(0..self.records.len()).collect::<Vec<_>>(), object, steps)
     }
 
     /// Decides for the operations of each key separately, each key with this initial state.
@@ -160,7 +161,7 @@ impl<O: Object> History<O> {
         let mut orders = Vec::new();
         let mut undecided = None;
         for part in parts.values() {
-            match self.judge_some(part, object, steps) {
+            match self.judge_part(part, object, steps) {
                 Verdict::Linearizable { order } => orders.push(order),
                 verdict @ Verdict::NotLinearizable(_) => return verdict,
                 verdict @ Verdict::Undecided { .. } => undecided = undecided.or(Some(verdict)),
@@ -169,7 +170,7 @@ impl<O: Object> History<O> {
         undecided.unwrap_or_else(|| Verdict::Linearizable { order: self.merge(orders) })
     }
 
-    fn judge_some(&self, chosen: &[usize], object: &O, steps: u64) -> Verdict {
+    fn judge_part(&self, chosen: &[usize], object: &O, steps: u64) -> Verdict {
         let problem = Problem::new(&self.records, chosen, |record| record.answered_at().is_some());
         let (explained, order, is_certain) = match search(&problem, object, &mut StepBudget::new(steps)) {
             Outcome::Order(order) => {
@@ -190,19 +191,19 @@ impl<O: Object> History<O> {
     /// operation that was invoked later. So the first operations of its part may go next: its
     /// part's order has none before it that was invoked after that answer.
     fn merge(&self, orders: Vec<Vec<OperationId>>) -> Vec<OperationId> {
-        let mut due: Vec<(OrderedTime, usize, OperationId)> = orders
+        let mut by_answer: Vec<(OrderedTime, usize, OperationId)> = orders
             .iter()
             .enumerate()
             .flat_map(|(part, order)| order.iter().map(move |id| (part, *id)))
             .filter_map(|(part, id)| Some((self.records[id.0].answered_at()?, part, id)))
             .collect();
-        due.sort_unstable();
-        let mut rest: Vec<_> = orders.into_iter().map(Vec::into_iter).collect();
+        by_answer.sort_unstable();
+        let mut remaining: Vec<_> = orders.into_iter().map(Vec::into_iter).collect();
         let mut placed = vec![false; self.records.len()];
         let mut merged = Vec::new();
-        for (_, part, id) in due {
+        for (_, part, id) in by_answer {
             while !placed[id.0] {
-                let Some(next) = rest[part].next() else { break };
+                let Some(next) = remaining[part].next() else { break };
                 placed[next.0] = true;
                 merged.push(next);
             }
@@ -210,8 +211,8 @@ impl<O: Object> History<O> {
         merged
     }
 
-    fn now(&mut self, time: Time) -> OrderedTime {
-        self.recorded += 1;
-        OrderedTime { time, sequence: self.recorded }
+    fn next_instant(&mut self, time: Time) -> OrderedTime {
+        self.recorded_events += 1;
+        OrderedTime { time, sequence: self.recorded_events }
     }
 }

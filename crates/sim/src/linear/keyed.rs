@@ -12,8 +12,9 @@ use std::hash::Hash;
 /// One object for each key. All start with the same state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Keyed<K, O> {
-    fresh: O,
-    touched: BTreeMap<K, O>,
+    initial: O,
+    /// The objects that are not in the initial state.
+    changed: BTreeMap<K, O>,
 }
 
 /// An operation on the object with one key.
@@ -25,8 +26,8 @@ pub struct KeyedOperation<K, T> {
 
 impl<K: Ord, O> Keyed<K, O> {
     /// Creates objects that all start with this state.
-    pub fn new(fresh: O) -> Self {
-        Self { fresh, touched: BTreeMap::new() }
+    pub fn new(initial: O) -> Self {
+        Self { initial, changed: BTreeMap::new() }
     }
 }
 
@@ -35,11 +36,11 @@ impl<K: Clone + Ord + Hash + Display, O: Object> Object for Keyed<K, O> {
     type Answer = O::Answer;
 
     fn apply(&mut self, KeyedOperation { key, operation }: &Self::Operation) -> O::Answer {
-        let mut object = self.touched.remove(key).unwrap_or_else(|| self.fresh.clone());
+        let mut object = self.changed.remove(key).unwrap_or_else(|| self.initial.clone());
         let answer = object.apply(operation);
         // Do not keep an object in its initial state, so that equal contents compare equal.
-        if object != self.fresh {
-            self.touched.insert(key.clone(), object);
+        if object != self.initial {
+            self.changed.insert(key.clone(), object);
         }
         answer
     }
@@ -51,10 +52,10 @@ impl<K: Clone + Ord + Hash + Display, O: Object> Object for Keyed<K, O> {
 
 impl<K: Display, O: Display> Display for Keyed<K, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.touched.is_empty() {
-            return write!(f, "{} everywhere", self.fresh);
+        if self.changed.is_empty() {
+            return write!(f, "{} everywhere", self.initial);
         }
-        for (index, (key, object)) in self.touched.iter().enumerate() {
+        for (index, (key, object)) in self.changed.iter().enumerate() {
             write!(f, "{}{key}: {object}", if index == 0 { "" } else { ", " })?;
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! A history prepared for the search: which operations are open at the time of each answer.
+//! A history prepared for the search: which operations are open at the time of each answer. An
+//! operation is open from its invocation to its answer.
 
 use super::Object;
 use super::history::{OrderedTime, Record};
@@ -24,7 +25,7 @@ pub(super) struct PendingOperation<'h, O: Object> {
     pub(super) predecessor: Option<usize>,
 }
 
-/// The time of an answer, with the operations that may have taken effect by then.
+/// The time of one answer, with the operations that may have taken effect by then.
 #[derive(Default)]
 pub(super) struct Return {
     /// The open calls that may change the object, in the order of their answers.
@@ -42,10 +43,11 @@ pub(super) struct Return {
 pub(super) struct Problem<'h, O: Object> {
     /// The operations with answers, in the order of their answers.
     pub(super) calls: Vec<Call<'h, O>>,
+    /// The time of the answer to each call, in the same order.
     pub(super) returns: Vec<Return>,
     /// The operations without answers, in the order of their invocations.
     pub(super) pending: Vec<PendingOperation<'h, O>>,
-    pub(super) slots: usize,
+    pub(super) slot_count: usize,
 }
 
 impl<'h, O: Object> Problem<'h, O> {
@@ -57,17 +59,17 @@ impl<'h, O: Object> Problem<'h, O> {
         for &index in chosen {
             let record = &records[index];
             match &record.answered {
-                Some((when, answer)) if is_known(record) => answered.push((*when, index, answer)),
+                Some((answered_at, answer)) if is_known(record) => answered.push((*answered_at, index, answer)),
                 Some(_) | None => pending_records.push((record.invoked, index)),
             }
         }
-        answered.sort_unstable_by_key(|(when, ..)| *when);
+        answered.sort_unstable_by_key(|(answered_at, ..)| *answered_at);
         pending_records.sort_unstable();
         let spans: Vec<Span> = answered
             .iter()
             .map(|(answered, index, _)| Span { invoked: records[*index].invoked, answered: *answered })
             .collect();
-        let (slots, slot_of) = slots(&spans);
+        let (slot_count, slot_of) = assign_slots(&spans);
         let calls: Vec<_> = answered
             .into_iter()
             .zip(slot_of)
@@ -76,8 +78,8 @@ impl<'h, O: Object> Problem<'h, O> {
                 Call { record, operation, answer, slot, is_read_only: O::is_read_only(operation, answer) }
             })
             .collect();
-        let returns = returns(&calls, &spans, &pending_records);
-        Self { calls, returns, pending: pending(records, &pending_records), slots }
+        let returns = open_at_returns(&calls, &spans, &pending_records);
+        Self { calls, returns, pending: pending_operations(records, &pending_records), slot_count }
     }
 }
 
@@ -87,14 +89,14 @@ struct Span {
     answered: OrderedTime,
 }
 
-fn pending<'h, O: Object>(
+fn pending_operations<'h, O: Object>(
     records: &'h [Record<O>],
     pending_records: &[(OrderedTime, usize)],
 ) -> Vec<PendingOperation<'h, O>> {
     let mut pending: Vec<PendingOperation<'h, O>> = Vec::with_capacity(pending_records.len());
     for &(_, record) in pending_records {
         let operation = &records[record].operation;
-        let predecessor = pending.iter().rposition(|doubt| doubt.operation == operation);
+        let predecessor = pending.iter().rposition(|earlier| earlier.operation == operation);
         pending.push(PendingOperation { record, operation, predecessor });
     }
     pending
@@ -102,37 +104,42 @@ fn pending<'h, O: Object>(
 
 /// Returns the number of slots that the spans need, and the slot of each. The spans are sorted by
 /// answer time.
-fn slots(spans: &[Span]) -> (usize, Vec<usize>) {
-    let mut asked: Vec<usize> = (0..spans.len()).collect();
-    asked.sort_unstable_by_key(|call| spans[*call].invoked);
-    let mut free_from: Vec<OrderedTime> = Vec::new();
+fn assign_slots(spans: &[Span]) -> (usize, Vec<usize>) {
+    let mut by_invocation: Vec<usize> = (0..spans.len()).collect();
+    by_invocation.sort_unstable_by_key(|call| spans[*call].invoked);
+    let mut slot_free_from: Vec<OrderedTime> = Vec::new();
     let mut slot_of = vec![0; spans.len()];
-    for call in asked {
+    for call in by_invocation {
         let span = &spans[call];
-        let slot = free_from.iter().position(|from| *from < span.invoked).unwrap_or(free_from.len());
-        if slot == free_from.len() {
-            free_from.push(span.answered);
+        let slot =
+            slot_free_from.iter().position(|free_from| *free_from < span.invoked).unwrap_or(slot_free_from.len());
+        if slot == slot_free_from.len() {
+            slot_free_from.push(span.answered);
         } else {
-            free_from[slot] = span.answered;
+            slot_free_from[slot] = span.answered;
         }
         slot_of[call] = slot;
     }
-    (free_from.len(), slot_of)
+    (slot_free_from.len(), slot_of)
 }
 
-fn returns<O: Object>(calls: &[Call<'_, O>], spans: &[Span], pending_records: &[(OrderedTime, usize)]) -> Vec<Return> {
+fn open_at_returns<O: Object>(
+    calls: &[Call<'_, O>],
+    spans: &[Span],
+    pending_records: &[(OrderedTime, usize)],
+) -> Vec<Return> {
     let mut returns: Vec<Return> = Vec::new();
     for span in spans {
         let pending = pending_records.partition_point(|(invoked, _)| *invoked < span.answered);
         returns.push(Return { pending, ..Return::default() });
     }
     for (index, (call, span)) in calls.iter().zip(spans).enumerate() {
-        let first = spans.partition_point(|other| other.answered < span.invoked);
-        for open in &mut returns[first..=index] {
-            if call.is_read_only { &mut open.reads } else { &mut open.updates }.push(index);
+        let first_return = spans.partition_point(|other| other.answered < span.invoked);
+        for at_return in &mut returns[first_return..=index] {
+            if call.is_read_only { &mut at_return.reads } else { &mut at_return.updates }.push(index);
         }
         if call.is_read_only {
-            returns[first].new_reads.push(index);
+            returns[first_return].new_reads.push(index);
         }
     }
     returns

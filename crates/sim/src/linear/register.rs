@@ -66,7 +66,7 @@ impl Object for Register {
 
 impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Held(self.value).fmt(f)
+        DisplayValue(self.value).fmt(f)
     }
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Operation {
         match self {
             Self::Read => f.write_str("read"),
             Self::Write(value) => write!(f, "write {value}"),
-            Self::CompareAndSet { expect, new } => write!(f, "set {new} if {}", Held(*expect)),
+            Self::CompareAndSet { expect, new } => write!(f, "set {new} if {}", DisplayValue(*expect)),
         }
     }
 }
@@ -83,7 +83,7 @@ impl fmt::Display for Operation {
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Value(value) => Held(*value).fmt(f),
+            Self::Value(value) => DisplayValue(*value).fmt(f),
             Self::Written => f.write_str("written"),
             Self::Set => f.write_str("set"),
             Self::Differs => f.write_str("differs"),
@@ -91,9 +91,9 @@ impl fmt::Display for Answer {
     }
 }
 
-struct Held(Option<u64>);
+struct DisplayValue(Option<u64>);
 
-impl fmt::Display for Held {
+impl fmt::Display for DisplayValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(value) => write!(f, "{value}"),

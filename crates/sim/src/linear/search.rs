@@ -4,7 +4,8 @@
 //! the operation that was answered, and it places operations only when that is necessary for the
 //! next answer. A *position* of the search consists of the number of answers passed, the open
 //! operations placed before their answers, the pending operations used, and the state of the
-//! object. A pending operation is one without an answer.
+//! object. An *open* operation is invoked but not yet answered; a *pending* one never has an
+//! answer.
 //!
 //! Three rules shorten the search:
 //!
@@ -50,32 +51,32 @@ pub(super) enum Outcome {
 
 /// The remaining steps of a search. A step tries to apply one operation.
 pub(super) struct StepBudget {
-    left: u64,
+    remaining: u64,
 }
 
 impl StepBudget {
     pub(super) fn new(steps: u64) -> Self {
-        Self { left: steps }
+        Self { remaining: steps }
     }
 
     pub(super) fn is_exhausted(&self) -> bool {
-        self.left == 0
+        self.remaining == 0
     }
 
     fn spend(&mut self) {
-        self.left = self.left.saturating_sub(1);
+        self.remaining = self.remaining.saturating_sub(1);
     }
 
-    /// Moves at most `most` steps into a separate budget for one search.
+    /// Moves at most `maximum` steps into a separate budget for one search.
     /// [`give_back`](Self::give_back) returns the unused ones.
-    pub(super) fn reserve(&mut self, most: u64) -> Self {
-        let reserved = most.min(self.left);
-        self.left -= reserved;
+    pub(super) fn reserve(&mut self, maximum: u64) -> Self {
+        let reserved = maximum.min(self.remaining);
+        self.remaining -= reserved;
         Self::new(reserved)
     }
 
     pub(super) fn give_back(&mut self, reserved: Self) {
-        self.left += reserved.left;
+        self.remaining += reserved.remaining;
     }
 }
 
@@ -89,13 +90,13 @@ pub(super) fn search<O: Object>(problem: &Problem<'_, O>, object: &O, budget: &m
         budget,
         visited: HashMap::default(),
         trail: Trail::default(),
-        explained: 0,
+        max_explained: 0,
         furthest: None,
     };
     search.run(Position {
         explained: 0,
-        changed: BitSet::with_bound(problem.slots),
-        read: BitSet::with_bound(problem.slots),
+        changed: BitSet::with_bound(problem.slot_count),
+        read: BitSet::with_bound(problem.slot_count),
         used: BitSet::with_bound(problem.pending.len()),
         object,
         before_pending: None,
@@ -177,7 +178,7 @@ struct Search<'s, 'h, O: Object> {
     visited: HashMap<PositionKey, Vec<Cost>, BuildHasherDefault<IntHasher>>,
     trail: Trail,
     /// The maximum number of answers passed in any position.
-    explained: usize,
+    max_explained: usize,
     /// The operation placed last in the first position that passed this number of answers.
     furthest: Option<TrailIndex>,
 }
@@ -197,7 +198,7 @@ impl<O: Object> Search<'_, '_, O> {
                 };
                 if self.budget.is_exhausted() {
                     let order = self.trail.order(self.furthest);
-                    return Outcome::Exhausted { explained: self.explained, order };
+                    return Outcome::Exhausted { explained: self.max_explained, order };
                 }
                 if self.is_new(&position) {
                     self.expand(&position, next, &mut waiting);
@@ -212,7 +213,7 @@ impl<O: Object> Search<'_, '_, O> {
                 std::mem::swap(&mut this_round, &mut next_round);
             }
             let Some(position) = this_round.pop() else {
-                return Outcome::Stuck { explained: self.explained, order: self.trail.order(self.furthest) };
+                return Outcome::Stuck { explained: self.max_explained, order: self.trail.order(self.furthest) };
             };
             for (index, object) in self.useful_pending(&position, self.problem.returns[position.explained].pending) {
                 waiting.push(self.after_pending(&position, index, object));
@@ -238,8 +239,8 @@ impl<O: Object> Search<'_, '_, O> {
                 self.place_reads(position, &next.new_reads);
             }
         }
-        if position.explained > self.explained {
-            (self.explained, self.furthest) = (position.explained, position.last);
+        if position.explained > self.max_explained {
+            (self.max_explained, self.furthest) = (position.explained, position.last);
         }
     }
 
@@ -275,7 +276,7 @@ impl<O: Object> Search<'_, '_, O> {
     /// Adds the positions that follow by an answered operation, or by a pending operation that
     /// allows the next answer to pass. The position to try first comes last.
     fn expand(&mut self, position: &Position, next: &Return, waiting: &mut Vec<Position>) {
-        let from = waiting.len();
+        let first_added = waiting.len();
         for &index in &next.updates {
             let call = &self.problem.calls[index];
             if position.changed.contains(call.slot) {
@@ -297,14 +298,14 @@ impl<O: Object> Search<'_, '_, O> {
                 }
             }
         }
-        waiting[from..].reverse();
+        waiting[first_added..].reverse();
     }
 
-    /// Returns those of the first `open` pending operations that make a difference, with the
+    /// Returns those of the first `invoked` pending operations that make a difference, with the
     /// resulting states.
-    fn useful_pending(&mut self, position: &Position, open: usize) -> Vec<(usize, StateIndex)> {
-        let mut changing = Vec::new();
-        for (index, pending) in self.problem.pending[..open].iter().enumerate() {
+    fn useful_pending(&mut self, position: &Position, invoked: usize) -> Vec<(usize, StateIndex)> {
+        let mut useful = Vec::new();
+        for (index, pending) in self.problem.pending[..invoked].iter().enumerate() {
             let skips_equal = pending.predecessor.is_some_and(|predecessor| !position.used.contains(predecessor));
             if position.used.contains(index) || skips_equal {
                 continue;
@@ -312,10 +313,10 @@ impl<O: Object> Search<'_, '_, O> {
             let object = self.try_pending(position.object, index);
             let is_new = position.before_pending.is_none_or(|before| self.try_pending(before, index) != object);
             if object != position.object && is_new {
-                changing.push((index, object));
+                useful.push((index, object));
             }
         }
-        changing
+        useful
     }
 
     fn after_pending(&mut self, position: &Position, index: usize, object: StateIndex) -> Position {

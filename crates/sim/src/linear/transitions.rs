@@ -77,6 +77,7 @@ pub(super) struct IntHasher(u64);
 
 impl Hasher for IntHasher {
     fn finish(&self) -> u64 {
+        // The map also uses the low bits, and a multiplication mixes only the high bits well.
         self.0 ^ (self.0 >> 29)
     }
 

@@ -13,13 +13,14 @@ pub(crate) struct Directions {
     syncs: HashMap<NodeId, Counted<Duration>>,
 }
 
-/// The fixed fate of a message. If `takes` is `None`, the delay is random; loss and duplication are
+/// The fixed fate of a message. If `delay` is `None`, the delay is random; loss and duplication are
 /// never random.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FixedFate {
-    pub(crate) takes: Option<Duration>,
-    pub(crate) lost: bool,
-    pub(crate) again: Option<Duration>,
+    pub(crate) delay: Option<Duration>,
+    pub(crate) is_lost: bool,
+    /// The delay of a second copy, or `None` if the message is not duplicated.
+    pub(crate) duplicate_delay: Option<Duration>,
 }
 
 /// The number of items of one kind so far, and the fixed choices for some of them by number.
@@ -50,9 +51,9 @@ impl Directions {
                 Direction::Message { from, to, number, fate } => {
                     let fixed = all.messages.entry((from, to)).or_default().fixed.entry(number).or_default();
                     match fate {
-                        Fate::Takes(length) => (fixed.takes, fixed.lost) = (Some(length), false),
-                        Fate::Lost => *fixed = FixedFate { lost: true, ..FixedFate::default() },
-                        Fate::Again(length) => (fixed.again, fixed.lost) = (Some(length), false),
+                        Fate::Takes(length) => (fixed.delay, fixed.is_lost) = (Some(length), false),
+                        Fate::Lost => *fixed = FixedFate { is_lost: true, ..FixedFate::default() },
+                        Fate::Again(length) => (fixed.duplicate_delay, fixed.is_lost) = (Some(length), false),
                     }
                 }
                 Direction::Timer { node, number, takes } => {

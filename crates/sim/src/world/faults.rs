@@ -26,8 +26,8 @@ where
     /// Schedules a fault at its time. A fault at time zero takes effect before any node starts.
     pub fn schedule(&mut self, timed: TimedFault) {
         let TimedFault { at, fault, lasts } = timed;
-        self.faults += 1;
-        let action = FaultAction::Begin { serial: self.faults, fault, lasts };
+        self.last_fault_serial += 1;
+        let action = FaultAction::Begin { serial: self.last_fault_serial, fault, lasts };
         if at == Duration::ZERO && !self.started {
             self.initial_actions.push(action);
         } else {
@@ -47,13 +47,13 @@ where
                     let end = FaultAction::End { serial, fault: fault.clone() };
                     self.schedule_action(self.environment.time + length, end);
                 }
-                self.begin(serial, fault, lasts);
+                self.begin_fault(serial, fault, lasts);
             }
-            FaultAction::End { serial, fault } => self.end(serial, &fault),
+            FaultAction::End { serial, fault } => self.end_fault(serial, &fault),
         }
     }
 
-    fn begin(&mut self, serial: u64, fault: Fault, lasts: Option<Duration>) {
+    fn begin_fault(&mut self, serial: u64, fault: Fault, lasts: Option<Duration>) {
         let text = fault.to_string();
         match fault {
             Fault::Crash { node, unsynced } => return self.crash(serial, node, unsynced),
@@ -65,17 +65,17 @@ where
                 return self.begin_disk_failure(node, Failure { serial, lasts }, &text);
             }
             Fault::Close { node } => self.report_closed_connection(node),
-            Fault::Cut(cut) => self.environment.network.cut(serial, cut),
+            Fault::Cut(cut) => self.environment.network.add_cut(serial, cut),
             Fault::Heal => self.environment.network.heal(),
-            Fault::Skew { node, by } => self.set_clock(node, |clock, now| clock.skew(now, by.nanos())),
-            Fault::Drift { node, by } => self.set_clock(node, |clock, now| clock.drift(now, by.parts())),
-            Fault::Link { links, change } => self.environment.network.change(serial, links, change),
+            Fault::Skew { node, by } => self.change_clock(node, |clock, now| clock.skew(now, by.nanos())),
+            Fault::Drift { node, by } => self.change_clock(node, |clock, now| clock.drift(now, by.parts())),
+            Fault::Link { links, change } => self.environment.network.change_links(serial, links, change),
         }
         self.environment.observe_world(WorldEvent::Changed { text: &text });
     }
 
     /// Ends the effect of a fault, unless another fault has ended it before.
-    fn end(&mut self, serial: u64, fault: &Fault) {
+    fn end_fault(&mut self, serial: u64, fault: &Fault) {
         match fault {
             Fault::Crash { node, .. } if self.is_stopped_by(*node, serial) => self.restart(*node, Disk::Kept),
             Fault::Pause { node } if self.is_stopped_by(*node, serial) => self.resume(*node),
@@ -114,10 +114,10 @@ where
             return;
         }
         if slot.host.condition == Condition::Paused {
-            self.environment.stalled -= slot.host.waiting();
+            self.environment.stalled -= slot.host.count_certain_inputs();
         }
         slot.host.stop(Condition::Down, serial);
-        self.environment.armed -= slot.host.disarm();
+        self.environment.armed_timers -= slot.host.remove_timers();
         let inbox = slot.host.take_inbox();
         let mut lost_writes = 0;
         if let Some(disk) = slot.host.disk() {
@@ -126,12 +126,12 @@ where
                 Unsynced::Torn => self.environment.node_rng.below(disk.pending() + 1),
                 Unsynced::Kept(count) => count.min(disk.pending()),
             };
-            self.environment.syncing -= usize::from(disk.syncing);
+            self.environment.disk_events -= usize::from(disk.syncing);
             lost_writes = disk.crash(survivors);
         }
         if let Some(faults) = slot.host.disk_faults() {
             let held = faults.crash();
-            self.environment.syncing -= held;
+            self.environment.disk_events -= held;
             self.environment.stalled -= held;
         }
         self.environment.client_events.push_back((node, ClientEvent::Crashed));
@@ -150,11 +150,11 @@ where
             return;
         }
         slot.host.condition = Condition::Up;
-        slot.host.begin_next_life();
+        slot.host.begin_next_incarnation();
         if disk == Disk::Blank {
             slot.host.wipe_disk();
         }
-        slot.node = (self.make)(node);
+        slot.node = (self.create_node)(node);
         self.environment.client_events.push_back((node, ClientEvent::Restarted));
         self.boot(node);
         self.rejoin(node);
@@ -166,7 +166,7 @@ where
     fn pause(&mut self, serial: u64, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         if slot.host.condition == Condition::Up {
-            self.environment.stalled += slot.host.waiting();
+            self.environment.stalled += slot.host.count_certain_inputs();
             slot.host.stop(Condition::Paused, serial);
             self.environment.observe_world(WorldEvent::Paused { node });
         }
@@ -180,7 +180,7 @@ where
             return;
         }
         slot.host.condition = Condition::Up;
-        self.environment.stalled -= slot.host.waiting();
+        self.environment.stalled -= slot.host.count_certain_inputs();
         let mut inbox = slot.host.take_inbox();
         inbox.make_contiguous().sort_by_key(Pending::rank);
         self.environment.observe_world(WorldEvent::Resumed { node });
@@ -196,11 +196,12 @@ where
         }
     }
 
-    fn set_clock(&mut self, node: NodeId, set: impl FnOnce(&mut NodeClock, Time)) {
+    /// Changes a node's clock and reschedules its timers, whose true durations may have changed.
+    fn change_clock(&mut self, node: NodeId, change: impl FnOnce(&mut NodeClock, Time)) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let now = self.environment.time;
-        for (generation, left) in slot.host.change_clock(now, |clock| set(clock, now)) {
-            self.environment.push(now + left, Pending::Timer { node, generation });
+        for (generation, remaining) in slot.host.change_clock(now, |clock| change(clock, now)) {
+            self.environment.push(now + remaining, Pending::Timer { node, generation });
         }
     }
 }

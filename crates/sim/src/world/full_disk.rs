@@ -14,7 +14,7 @@ use serde::Serialize;
 #[derive(Default)]
 pub(super) struct DiskFaults {
     /// The serial numbers of the faults that make the disk full.
-    full_by: Vec<u64>,
+    filled_by: Vec<u64>,
     /// Whether the node's current incarnation was notified that the disk is full.
     reported_full: bool,
     /// Whether writes wait for space.
@@ -33,7 +33,7 @@ pub(super) struct Failure {
 
 impl DiskFaults {
     pub(super) fn is_full(&self) -> bool {
-        !self.full_by.is_empty()
+        !self.filled_by.is_empty()
     }
 
     /// Makes writes wait for space. Returns 1 if none waited before, otherwise 0.
@@ -64,9 +64,9 @@ where
     /// Makes a disk full: it accepts no more writes. A sync in progress still completes.
     pub(super) fn fill_disk(&mut self, serial: u64, node: NodeId, text: &str) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
-        slot.host.disk_faults_mut().full_by.push(serial);
+        slot.host.disk_faults_mut().filled_by.push(serial);
         self.environment.observe_world(WorldEvent::Changed { text });
-        self.announce_disk_status(node);
+        self.schedule_disk_status(node);
     }
 
     /// Ends one fault that makes a disk full. If it was the last one, the disk syncs the waiting
@@ -74,23 +74,23 @@ where
     pub(super) fn free_disk(&mut self, serial: u64, node: NodeId, text: &str) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let faults = slot.host.disk_faults_mut();
-        faults.full_by.retain(|other| *other != serial);
+        faults.filled_by.retain(|other| *other != serial);
         let is_free = !faults.is_full();
         self.environment.observe_world(WorldEvent::Changed { text });
         if is_free {
             let held = faults.release_writes();
-            self.environment.syncing -= held;
+            self.environment.disk_events -= held;
             self.environment.stalled -= held;
             Stepper { node, host: &mut slot.host, environment: &mut self.environment }.begin_sync();
-            self.announce_disk_status(node);
+            self.schedule_disk_status(node);
         }
     }
 
     /// Schedules a notification of the node about its disk. A node that has not started is notified
     /// at its start.
-    fn announce_disk_status(&mut self, node: NodeId) {
+    fn schedule_disk_status(&mut self, node: NodeId) {
         if self.started {
-            self.environment.syncing += 1;
+            self.environment.disk_events += 1;
             self.arrive(Pending::DiskStatus { node });
         }
     }
@@ -102,12 +102,12 @@ where
         if std::mem::replace(&mut faults.reported_full, is_full) == is_full {
             return;
         }
-        let (taken, input) = if is_full {
+        let (observed, input) = if is_full {
             (ObservedInput::DiskFull, Input::DiskFull)
         } else {
             (ObservedInput::DiskFree, Input::DiskFree)
         };
-        self.observe_input(node, taken);
+        self.observe_input(node, observed);
         self.step(node, input);
     }
 

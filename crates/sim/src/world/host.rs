@@ -22,16 +22,18 @@ pub(crate) struct Host<P: Protocol> {
 }
 
 struct Armed<T> {
+    /// Distinguishes this timer from earlier ones of the same name, whose events may still be
+    /// queued.
     generation: u32,
     timer: T,
     /// When it fires, by the node's own clock.
-    due: Time,
+    fires_at: Time,
 }
 
 /// State that most nodes of a large world never need.
 pub(crate) struct Extras<P: Protocol> {
     incarnation: Incarnation,
-    /// Number of timers set by all incarnations of this node.
+    /// Number of timers set by all incarnations of this node: the generation of the last one.
     generation: u32,
     timers: Vec<Armed<P::Timer>>,
     /// `None` until the first save.
@@ -84,7 +86,7 @@ impl<P: Protocol> Host<P> {
         self.extras.as_ref().map_or(Incarnation::FIRST, |extras| extras.incarnation)
     }
 
-    pub(crate) fn begin_next_life(&mut self) {
+    pub(crate) fn begin_next_incarnation(&mut self) {
         let extras = self.extras();
         extras.incarnation = extras.incarnation.next();
     }
@@ -100,8 +102,8 @@ impl<P: Protocol> Host<P> {
         extras.is_blank = true;
     }
 
-    /// Returns whether the disk was erased since the last start, and resets that.
-    pub(crate) fn take_blank(&mut self) -> bool {
+    /// Returns whether the disk was erased since the last start, and clears that flag.
+    pub(crate) fn take_blank_flag(&mut self) -> bool {
         self.extras.as_mut().is_some_and(|extras| std::mem::take(&mut extras.is_blank))
     }
 
@@ -130,8 +132,8 @@ impl<P: Protocol> Host<P> {
         self.clock().map_or(time, |clock| clock.at(time))
     }
 
-    /// Starts to process the first waiting input if the node is up and idle. Returns the current
-    /// number of interruptions.
+    /// Starts to process the first waiting input, if there is one and the node is up and idle.
+    /// Returns the number of interruptions so far, or `None` if it does not start.
     pub(crate) fn start_processing(&mut self) -> Option<u32> {
         let is_up = self.condition == Condition::Up;
         let extras = self.extras.as_mut().filter(|extras| is_up && !extras.is_busy && !extras.inbox.is_empty())?;
@@ -161,8 +163,8 @@ impl<P: Protocol> Host<P> {
         self.condition != Condition::Up && last == Some(serial)
     }
 
-    /// Number of waiting inputs that certainly have an effect.
-    pub(super) fn waiting(&self) -> usize {
+    /// Counts the inputs in the inbox that certainly have an effect.
+    pub(super) fn count_certain_inputs(&self) -> usize {
         self.extras.as_ref().map_or(0, |extras| extras.inbox.iter().filter(|pending| pending.is_certain()).count())
     }
 
@@ -200,16 +202,16 @@ impl<P: Protocol> Host<P> {
     }
 
     /// Removes all timers and returns their number.
-    pub(crate) fn disarm(&mut self) -> usize {
+    pub(crate) fn remove_timers(&mut self) -> usize {
         self.extras.as_mut().map_or(0, |extras| extras.timers.drain(..).count())
     }
 
     /// Sets a timer, replacing an equal one. Returns its generation, and whether it replaced one.
-    fn arm(&mut self, timer: P::Timer, due: Time) -> (u32, bool) {
+    fn arm(&mut self, timer: P::Timer, fires_at: Time) -> (u32, bool) {
         let replaced = self.cancel(&timer);
         let extras = self.extras();
         extras.generation = extras.generation.wrapping_add(1);
-        extras.timers.push(Armed { generation: extras.generation, timer, due });
+        extras.timers.push(Armed { generation: extras.generation, timer, fires_at });
         (extras.generation, replaced)
     }
 
@@ -223,17 +225,18 @@ impl<P: Protocol> Host<P> {
         change(clock);
         let after = clock.at(now);
         let clock = *clock;
-        let mut moved = Vec::new();
+        let mut rescheduled = Vec::new();
         for armed in &mut extras.timers {
-            let left = armed.due.since(before);
-            armed.due = after + left;
+            let remaining = armed.fires_at.since(before);
+            armed.fires_at = after + remaining;
             extras.generation = extras.generation.wrapping_add(1);
             armed.generation = extras.generation;
-            moved.push((armed.generation, clock.true_duration(left)));
+            rescheduled.push((armed.generation, clock.true_duration(remaining)));
         }
-        moved
+        rescheduled
     }
 
+    /// Removes a timer. Returns whether it was set.
     fn cancel(&mut self, timer: &P::Timer) -> bool {
         let Some(extras) = &mut self.extras else { return false };
         let index = extras.timers.iter().position(|armed| armed.timer == *timer);
@@ -299,33 +302,33 @@ where
         let Some(count) = disk.saves_after_sync() else { return };
         if let Some(faults) = self.host.disk_faults().filter(|faults| faults.is_full()) {
             let held = faults.hold_writes();
-            self.environment.syncing += held;
+            self.environment.disk_events += held;
             self.environment.stalled += held;
             return;
         }
         if let Some(disk) = self.host.disk() {
             disk.syncing = true;
         }
-        self.environment.syncing += 1;
+        self.environment.disk_events += 1;
         let fixed = self.environment.directions.as_mut().and_then(|directions| directions.sync(self.node));
         let length = fixed.unwrap_or_else(|| self.environment.node_rng.length(self.environment.sync));
-        let done = self.environment.time + length;
+        let done_at = self.environment.time + length;
         let incarnation = self.host.incarnation();
-        self.environment.push(done, Pending::Synced { node: self.node, incarnation, count });
+        self.environment.push(done_at, Pending::Synced { node: self.node, incarnation, count });
     }
 
     #[inline]
     fn carry_out(&mut self, effect: Effect<P>) {
         match effect {
             Effect::Send { to, message, order: _ } => {
-                let sent = self.sent(1, &message);
+                let sent = self.reserve_ids(1, &message);
                 let number = sent.id.number;
                 self.observe(ObservedEffect::Send { to, sent });
                 self.environment.transmit(self.node, to, number, message);
             }
             Effect::Multicast { to, message, order: _ } => {
                 let others = to.len() - usize::from(to.contains(self.node));
-                let sent = self.sent(others as u64, &message);
+                let sent = self.reserve_ids(others as u64, &message);
                 let first = sent.id;
                 self.observe(ObservedEffect::Multicast { to: &to, sent });
                 for (to, id) in quorate_journal::moment::receivers(&to, first) {
@@ -341,7 +344,7 @@ where
             Effect::SetTimer { timer, span } => self.set_timer(timer, span),
             Effect::CancelTimer(timer) => {
                 if self.host.cancel(&timer) {
-                    self.environment.armed -= 1;
+                    self.environment.armed_timers -= 1;
                     self.observe(ObservedEffect::CancelTimer(&timer));
                 }
             }
@@ -352,9 +355,9 @@ where
         }
     }
 
-    /// Reserves message ids for `transmissions` copies of a message, and describes the first.
+    /// Reserves message ids for `transmissions` copies of a message, and describes the first copy.
     #[inline]
-    fn sent<'m>(&mut self, transmissions: u64, message: &'m P::Message) -> Sent<'m> {
+    fn reserve_ids<'m>(&mut self, transmissions: u64, message: &'m P::Message) -> Sent<'m> {
         let id = MessageId { sender: self.node, number: self.host.sent + 1 };
         self.host.sent += transmissions;
         Sent::new(id, message, self.environment.observer.reads_sizes())
@@ -363,13 +366,13 @@ where
     fn set_timer(&mut self, timer: P::Timer, span: Span) {
         self.observe(ObservedEffect::SetTimer { timer: &timer, span });
         let fixed = self.environment.directions.as_mut().and_then(|directions| directions.timer(self.node));
-        let shown = match fixed {
+        let local_duration = match fixed {
             None => self.environment.timer_rng.between(span.earliest, span.latest),
             Some(length) => length.max(span.earliest),
         };
-        let (generation, replaced) = self.host.arm(timer, self.host.now(self.environment.time) + shown);
-        self.environment.armed += usize::from(!replaced);
-        let true_duration = self.host.clock().map_or(shown, |clock| clock.true_duration(shown));
+        let (generation, replaced) = self.host.arm(timer, self.host.now(self.environment.time) + local_duration);
+        self.environment.armed_timers += usize::from(!replaced);
+        let true_duration = self.host.clock().map_or(local_duration, |clock| clock.true_duration(local_duration));
         self.environment.push(self.environment.time + true_duration, Pending::Timer { node: self.node, generation });
     }
 

@@ -52,8 +52,8 @@ where
     fn start_next_input(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get_mut(node.index()) else { return };
         let Some(interruptions) = slot.host.start_processing() else { return };
-        let done = self.environment.time + self.environment.node_rng.length(self.environment.processing);
-        self.environment.push(done, Pending::ProcessingDone { node, interruptions });
+        let done_at = self.environment.time + self.environment.node_rng.length(self.environment.processing);
+        self.environment.push(done_at, Pending::ProcessingDone { node, interruptions });
     }
 
     /// Lets a node take an input whose processing time has passed.
@@ -74,7 +74,7 @@ where
                 self.environment.observe_world(WorldEvent::Lost { id, to, why });
             }
             Pending::Command { .. } => self.environment.planned -= 1,
-            Pending::DiskStatus { .. } => self.environment.syncing -= 1,
+            Pending::DiskStatus { .. } => self.environment.disk_events -= 1,
             Pending::Start { .. }
             | Pending::Timer { .. }
             | Pending::Synced { .. }
@@ -94,20 +94,20 @@ where
             Pending::Message { from, to, number, message } => {
                 self.environment.in_flight -= 1;
                 let id = MessageId { sender: from, number };
-                let seen = ObservedInput::Message {
+                let observed = ObservedInput::Message {
                     id,
                     kind: message.kind(),
                     wrapped: message.is_wrapped(),
                     incarnation: Incarnation::FIRST,
                 };
-                self.observe_input(to, seen);
+                self.observe_input(to, observed);
                 self.step(to, Input::Message { from, message });
             }
             Pending::Timer { node, generation } => {
                 let Some(timer) = self.slots.get_mut(node.index()).and_then(|slot| slot.host.fire(generation)) else {
                     return;
                 };
-                self.environment.armed -= 1;
+                self.environment.armed_timers -= 1;
                 self.observe_input(node, ObservedInput::Timer(&timer));
                 self.step(node, Input::Timer(timer));
             }
@@ -121,7 +121,7 @@ where
             }
             Pending::Synced { node, incarnation, count } => self.synced(node, incarnation, count),
             Pending::DiskStatus { node } => {
-                self.environment.syncing -= 1;
+                self.environment.disk_events -= 1;
                 self.notify_disk_status(node);
             }
             Pending::Start { node } => self.boot(node),
@@ -141,7 +141,7 @@ where
         if let Some(failure) = slot.host.take_disk_failure() {
             return self.fail_disk(node, failure);
         }
-        self.environment.syncing -= 1;
+        self.environment.disk_events -= 1;
         if let Some(disk) = slot.host.disk() {
             disk.syncing = false;
             disk.sync(count);
@@ -163,7 +163,7 @@ where
         }
         let incarnation = slot.host.incarnation();
         let durable = slot.host.disk().map(|disk| disk.contents()).unwrap_or_default();
-        let blank = slot.host.take_blank();
+        let blank = slot.host.take_blank_flag();
         self.observe_input(node, ObservedInput::Start { incarnation, blank });
         self.step(node, Input::Start { durable, incarnation });
         self.notify_disk_status(node);

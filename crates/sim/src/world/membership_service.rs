@@ -74,13 +74,17 @@ impl MembershipNotice {
 
 impl MembershipService {
     fn new(views: &Views, nodes: usize, seed: u64, latency: Latency, loss: Chance) -> Self {
-        let Views { terms, waits_for_leases: waits } = *views;
+        let Views { terms, waits_for_leases } = *views;
         let mut rng = SeededRng::new(seed, Stream::Membership);
-        let bound = u64::from(terms.drift_ppm);
-        let drift = i64::try_from(rng.below(2 * bound + 1)).unwrap_or(0) - i64::from(terms.drift_ppm);
+        // The rate of the clock is anywhere between the two bounds of the drift.
+        let drift_bound = u64::from(terms.drift_ppm);
+        let drift = i64::try_from(rng.below(2 * drift_bound + 1)).unwrap_or(0) - i64::from(terms.drift_ppm);
         let mut clock = NodeClock::synchronized(Time::ZERO);
         clock.drift(Time::ZERO, i32::try_from(drift).unwrap_or(0));
-        let service_terms = if waits { terms } else { LeaseTerms { lease: terms.keepalive.times(2), ..terms } };
+        // An incorrect service lets a member trust its full lease but removes it after two
+        // keepalive intervals.
+        let service_terms =
+            if waits_for_leases { terms } else { LeaseTerms { lease: terms.keepalive.times(2), ..terms } };
         let membership = Membership::founding(&Group::of_size(nodes), service_terms);
         let latest_views = vec![(Incarnation::FIRST, Epoch::default()); nodes];
         let departed = vec![None; nodes];
@@ -110,8 +114,9 @@ impl MembershipService {
 
     /// Returns the true time at which the next lease expires.
     fn next_expiry(&self, time: Time) -> Option<Time> {
-        let left = Duration::from_nanos(self.membership.next_expiry()?.nanos().saturating_sub(self.now(time).nanos()));
-        Some(time + self.clock.true_duration(left))
+        let remaining =
+            Duration::from_nanos(self.membership.next_expiry()?.nanos().saturating_sub(self.now(time).nanos()));
+        Some(time + self.clock.true_duration(remaining))
     }
 }
 
@@ -129,8 +134,8 @@ where
         self.membership_service = Some(Box::new(service));
     }
 
-    /// Gives all nodes that are up the first view and a lease.
-    pub(super) fn found_group(&mut self) {
+    /// Gives all nodes that are up the first view and a lease, and schedules their keepalives.
+    pub(super) fn start_membership(&mut self) {
         let Some(service) = &self.membership_service else { return };
         let view = service.membership.view();
         let (keepalive, trusted) = (service.terms.keepalive, service.terms.trusted_for());
@@ -144,7 +149,7 @@ where
             }
             // Spread the keepalives of the nodes over the interval.
             let offset = Duration::from_nanos(keepalive.nanos() / nodes.max(1) * (node.index() as u64 + 1));
-            self.schedule_membership(offset, MembershipEvent::KeepaliveDue(node));
+            self.schedule_membership_event(offset, MembershipEvent::KeepaliveDue(node));
             if !self.is_up(node) {
                 self.report_closed_connection(node);
             }
@@ -152,8 +157,8 @@ where
         self.schedule_lease_check();
     }
 
-    fn schedule_membership(&mut self, after: Duration, event: MembershipEvent) {
-        self.environment.push(self.environment.time + after, Pending::Membership(event));
+    fn schedule_membership_event(&mut self, delay: Duration, event: MembershipEvent) {
+        self.environment.push(self.environment.time + delay, Pending::Membership(event));
     }
 
     pub(super) fn handle_membership_event(&mut self, event: MembershipEvent) {
@@ -170,7 +175,7 @@ where
     /// Sends a keepalive if the node is up, and schedules the next one.
     fn keepalive_due(&mut self, node: NodeId) {
         let Some(service) = &self.membership_service else { return };
-        self.schedule_membership(service.terms.keepalive, MembershipEvent::KeepaliveDue(node));
+        self.schedule_membership_event(service.terms.keepalive, MembershipEvent::KeepaliveDue(node));
         self.send_keepalive(node);
     }
 
@@ -180,7 +185,7 @@ where
         };
         let (incarnation, sent) = (slot.host.incarnation(), slot.host.now(self.environment.time));
         if let Some(delay) = self.service_delay(node) {
-            self.schedule_membership(delay, MembershipEvent::KeepaliveArrives { node, incarnation, sent });
+            self.schedule_membership_event(delay, MembershipEvent::KeepaliveArrives { node, incarnation, sent });
         }
     }
 
@@ -208,12 +213,12 @@ where
         }
         let Some(service) = &mut self.membership_service else { return };
         let Some(request) = service.request(node, incarnation) else { return };
-        let before = service.membership.epoch();
+        let epoch_before = service.membership.epoch();
         let answer = service.apply(self.environment.time, request);
         let view = service.membership.view();
         let until = sent + service.terms.trusted_for();
         let is_new_view = service.latest_views.get(node.index()) != Some(&(incarnation, view.epoch()));
-        self.publish_view(before, Some(node));
+        self.publish_view(epoch_before, Some(node));
         let lease = matches!(answer, Answer::In(_)).then_some(Update::Lease(until));
         let Some(delay) = self.service_delay(node) else { return };
         for update in is_new_view.then_some(Update::View(view)).into_iter().chain(lease) {
@@ -225,13 +230,13 @@ where
         self.environment.push(self.environment.time + delay, Pending::MembershipNotice(Box::new(notice)));
     }
 
-    /// Notifies the service that a node's kernel closed its connection, because the node crashed or
-    /// restarts.
+    /// Notifies the service that a node's kernel closed its connection, because the node is down or
+    /// because of a fault.
     pub(super) fn report_closed_connection(&mut self, node: NodeId) {
         let Some(slot) = self.slots.get(node.index()) else { return };
         let incarnation = slot.host.incarnation();
         if let Some(delay) = self.service_delay(node) {
-            self.schedule_membership(delay, MembershipEvent::ConnectionClosed { node, incarnation });
+            self.schedule_membership_event(delay, MembershipEvent::ConnectionClosed { node, incarnation });
         }
     }
 
@@ -258,24 +263,25 @@ where
         let Some(stay) = service.membership.view().stay(node).filter(|stay| stay.incarnation == incarnation) else {
             return;
         };
-        let before = service.membership.epoch();
+        let epoch_before = service.membership.epoch();
         service.apply(self.environment.time, Request::Suspect { node, stay, by: node, why: Suspicion::Closed });
-        self.publish_view(before, None);
+        self.publish_view(epoch_before, None);
     }
 
     fn check_leases(&mut self) {
         let Some(service) = &mut self.membership_service else { return };
         service.next_check = None;
-        let before = service.membership.epoch();
+        let epoch_before = service.membership.epoch();
         service.apply(self.environment.time, Request::Tick);
-        self.publish_view(before, None);
+        self.publish_view(epoch_before, None);
     }
 
-    /// Sends the current view to all reachable nodes but `except`, if it is newer than `before`.
-    /// The others receive it in answer to their next keepalive.
-    fn publish_view(&mut self, before: Epoch, except: Option<NodeId>) {
+    /// Sends the current view to all reachable nodes but `except`, if it is newer than
+    /// `epoch_before`. The others receive it in answer to their next keepalive.
+    fn publish_view(&mut self, epoch_before: Epoch, except: Option<NodeId>) {
         self.schedule_lease_check();
-        let Some(service) = self.membership_service.as_ref().filter(|service| service.membership.epoch() != before)
+        let Some(service) =
+            self.membership_service.as_ref().filter(|service| service.membership.epoch() != epoch_before)
         else {
             return;
         };

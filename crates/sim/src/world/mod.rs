@@ -46,7 +46,8 @@ pub struct Setup {
 /// A world of nodes of one protocol, with one observer.
 pub struct World<P: Protocol, O> {
     slots: Vec<Slot<P>>,
-    make: Box<dyn Fn(NodeId) -> P>,
+    /// Creates a node, at its first start and at every restart.
+    create_node: Box<dyn Fn(NodeId) -> P>,
     environment: Environment<P, O>,
     /// The membership service, if nodes have views.
     membership_service: Option<Box<MembershipService>>,
@@ -55,8 +56,8 @@ pub struct World<P: Protocol, O> {
     /// Faults that take effect before any node starts.
     initial_actions: Vec<FaultAction>,
     started: bool,
-    /// Number of scheduled faults, which is also the serial number of the last one.
-    faults: u64,
+    /// The serial number of the fault scheduled last. The first fault has number 1.
+    last_fault_serial: u64,
 }
 
 /// A node and its host. Aligned so that a small slot lies within one cache line: in a large world,
@@ -89,10 +90,10 @@ struct Environment<P: Protocol, O> {
     /// Number of messages in flight.
     in_flight: usize,
     /// Number of timers that are set.
-    armed: usize,
+    armed_timers: usize,
     /// Number of disks that are syncing or hold writes back, plus the number of disk status changes
     /// in flight.
-    syncing: usize,
+    disk_events: usize,
     /// Number of scheduled commands and alarms.
     planned: usize,
     /// How many of the messages, disk events and commands above wait in paused nodes or for full
@@ -107,6 +108,7 @@ enum MessageEvent {
     Duplicated { id: MessageId },
 }
 
+/// An event in the queue of the world, or an input in the inbox of a node.
 enum Pending<P: Protocol> {
     /// The start of a node that was paused before it started.
     Start {
@@ -115,9 +117,12 @@ enum Pending<P: Protocol> {
     Message {
         from: NodeId,
         to: NodeId,
+        /// The number of the message among all that the sender sent.
         number: u64,
         message: P::Message,
     },
+    /// The time of a timer. Ignored if the timer was replaced or cancelled since, because no timer
+    /// then has this generation.
     Timer {
         node: NodeId,
         generation: u32,
@@ -128,6 +133,7 @@ enum Pending<P: Protocol> {
         incarnation: Option<Incarnation>,
         command: P::Command,
     },
+    /// A sync has completed. The node's first `count` saves are now durable.
     Synced {
         node: NodeId,
         incarnation: Incarnation,
@@ -178,7 +184,8 @@ impl<P: Protocol> Pending<P> {
         }
     }
 
-    /// Returns whether it certainly has an effect. A timer may have been cancelled.
+    /// Returns whether it certainly has an effect when it is processed. A timer may have been
+    /// cancelled.
     fn is_certain(&self) -> bool {
         matches!(self, Self::Message { .. } | Self::Command { .. } | Self::Synced { .. } | Self::DiskStatus { .. })
     }
@@ -200,8 +207,10 @@ impl<P: Protocol> Pending<P> {
     }
 }
 
-/// The latest time, about 73 years: a key of the queue contains both the time and the rank.
-const LAST_NANOS: i64 = (u64::MAX >> RANK_BITS) as i64;
+/// The latest time, about 73 years: a key of the queue is the time, shifted by `RANK_BITS`, and the
+/// rank.
+const MAX_NANOS: i64 = (u64::MAX >> RANK_BITS) as i64;
+/// Enough bits for every [`Rank`].
 const RANK_BITS: u32 = 3;
 
 /// Returns the time in a key of the queue.
@@ -213,26 +222,29 @@ fn time_of(key: u64) -> Time {
 impl<P: Protocol, O> Environment<P, O> {
     #[inline]
     fn push(&mut self, at: Time, pending: Pending<P>) {
-        let nanos = at.nanos().clamp(0, LAST_NANOS) as u64;
+        let nanos = at.nanos().clamp(0, MAX_NANOS) as u64;
         self.queue.push((nanos << RANK_BITS) | pending.rank() as u64, pending);
     }
 
     #[inline]
     fn transmit(&mut self, from: NodeId, to: NodeId, number: u64, message: P::Message) {
         let id = MessageId { sender: from, number };
-        let outcome =
-            if self.directions.is_none() { self.network.outcome(self.time, from, to) } else { self.directed(from, to) };
+        let outcome = if self.directions.is_none() {
+            self.network.outcome(self.time, from, to)
+        } else {
+            self.outcome_with_directions(from, to)
+        };
         match outcome {
             TransmissionOutcome::Lost(why) => self.message_events.push(MessageEvent::Lost { id, to, why }),
             TransmissionOutcome::Arrives(at) => {
                 self.in_flight += 1;
                 self.push(at, Pending::Message { from, to, number, message });
             }
-            TransmissionOutcome::Twice(at, again) => {
+            TransmissionOutcome::Twice(at, duplicate_at) => {
                 self.message_events.push(MessageEvent::Duplicated { id });
                 self.in_flight += 2;
                 self.push(at, Pending::Message { from, to, number, message: message.clone() });
-                self.push(again, Pending::Message { from, to, number, message });
+                self.push(duplicate_at, Pending::Message { from, to, number, message });
             }
         }
     }
@@ -240,9 +252,9 @@ impl<P: Protocol, O> Environment<P, O> {
     /// Returns the fate of a message in a world with directions: the fixed one, or else a random
     /// one.
     #[cold]
-    fn directed(&mut self, from: NodeId, to: NodeId) -> TransmissionOutcome {
+    fn outcome_with_directions(&mut self, from: NodeId, to: NodeId) -> TransmissionOutcome {
         match self.directions.as_mut().and_then(|directions| directions.message(from, to)) {
-            Some(fixed) => self.network.directed(self.time, from, to, fixed),
+            Some(fixed) => self.network.fixed_outcome(self.time, from, to, fixed),
             None => self.network.outcome(self.time, from, to),
         }
     }
@@ -283,13 +295,15 @@ where
     WriteOf<P>: Serialize,
     O: Observer<P::Command, P::Event>,
 {
-    /// Creates a world. `make` creates each node, at its first start and again at every restart.
-    pub fn new(setup: &Setup, make: impl Fn(NodeId) -> P + 'static, observer: O) -> Self {
-        let slots = (0..setup.nodes).map(NodeId::from_index).map(|id| Slot { node: make(id), host: Host::new() });
+    /// Creates a world. `create_node` creates each node, at its first start and again at every
+    /// restart.
+    pub fn new(setup: &Setup, create_node: impl Fn(NodeId) -> P + 'static, observer: O) -> Self {
+        let slots =
+            (0..setup.nodes).map(NodeId::from_index).map(|id| Slot { node: create_node(id), host: Host::new() });
         let rng = |stream| SeededRng::new(setup.seed, stream);
         Self {
             slots: slots.collect(),
-            make: Box::new(make),
+            create_node: Box::new(create_node),
             environment: Environment {
                 time: Time::ZERO,
                 queue: Queue::new(),
@@ -304,8 +318,8 @@ where
                 client_events: VecDeque::new(),
                 events: 0,
                 in_flight: 0,
-                armed: 0,
-                syncing: 0,
+                armed_timers: 0,
+                disk_events: 0,
                 planned: 0,
                 stalled: 0,
                 pending_faults: 0,
@@ -314,7 +328,7 @@ where
             sends_death_notices: false,
             initial_actions: Vec::new(),
             started: false,
-            faults: 0,
+            last_fault_serial: 0,
         }
     }
 
@@ -333,7 +347,7 @@ where
         for node in (0..self.slots.len()).map(NodeId::from_index) {
             self.boot(node);
         }
-        self.found_group();
+        self.start_membership();
     }
 
     /// Schedules a command for a node at the time `at`, in any incarnation.
@@ -411,8 +425,8 @@ where
     /// Returns whether no message is in flight, no timer is set, no disk is busy, and no command or
     /// alarm is scheduled.
     pub fn is_quiet(&self) -> bool {
-        let Environment { in_flight, armed, syncing, planned, .. } = self.environment;
-        in_flight == 0 && armed == 0 && syncing == 0 && planned == 0
+        let Environment { in_flight, armed_timers, disk_events, planned, .. } = self.environment;
+        in_flight == 0 && armed_timers == 0 && disk_events == 0 && planned == 0
     }
 
     /// Returns whether any command or alarm is scheduled.
@@ -423,8 +437,8 @@ where
     /// Returns whether only timers can cause further events: no fault, message, disk event, command
     /// or alarm is pending, except those that wait in a paused node or for a full disk.
     pub fn has_only_timers_left(&self) -> bool {
-        let Environment { in_flight, syncing, planned, stalled, pending_faults, .. } = self.environment;
-        pending_faults == 0 && in_flight + syncing + planned == stalled
+        let Environment { in_flight, disk_events, planned, stalled, pending_faults, .. } = self.environment;
+        pending_faults == 0 && in_flight + disk_events + planned == stalled
     }
 
     /// Returns whether a node is up. A paused node is up.

@@ -32,7 +32,7 @@ fn copies_count_and_losses_do_not() {
 }
 
 /// Returns whether the world is quiet, at the start and after each event.
-fn quiet(scenario: &Scenario) -> Vec<bool> {
+fn quietness(scenario: &Scenario) -> Vec<bool> {
     let mut world = scenario.world(());
     let mut quiet = vec![world.is_quiet()];
     while world.advance() {
@@ -43,26 +43,26 @@ fn quiet(scenario: &Scenario) -> Vec<bool> {
 
 #[test]
 fn a_world_is_quiet_without_pending_messages_timers_and_commands() {
-    assert_eq!(quiet(&Scenario::new(2)), [true]);
-    assert_eq!(quiet(&Scenario::new(2).command("1ms", 1, [])), [false, true]);
-    assert_eq!(quiet(&Scenario::new(2).command("1ms", 1, [send(2)])), [false, false, true]);
-    assert_eq!(quiet(&Scenario::new(2).command("1ms", 1, [set('a', "5ms", [])])), [false, false, true]);
+    assert_eq!(quietness(&Scenario::new(2)), [true]);
+    assert_eq!(quietness(&Scenario::new(2).command("1ms", 1, [])), [false, true]);
+    assert_eq!(quietness(&Scenario::new(2).command("1ms", 1, [send(2)])), [false, false, true]);
+    assert_eq!(quietness(&Scenario::new(2).command("1ms", 1, [set('a', "5ms", [])])), [false, false, true]);
     // Neither a cancelled timer, nor its leftover in the queue, nor a future fault keeps the world
     // from being quiet.
     let cancelled = Scenario::new(2).command("1ms", 1, [set('a', "5ms", []), cancel('a')]).fault("heal at 9ms");
-    assert_eq!(quiet(&cancelled), [false, true, true, true]);
+    assert_eq!(quietness(&cancelled), [false, true, true, true]);
     // A crash removes the node's timers.
     let crashed = Scenario::new(2).command("1ms", 1, [set('a', "5ms", [])]).fault("crash 1 at 2ms");
-    assert_eq!(quiet(&crashed), [false, false, true, true]);
+    assert_eq!(quietness(&crashed), [false, false, true, true]);
 }
 
 /// Effects that wait for a disk are still to come, so the world is not quiet until the disk is.
 #[test]
 fn a_world_is_not_quiet_while_a_disk_is_busy() {
     let scenario = Scenario::new(2).sync("fixed:5ms").command("1ms", 1, [save(1), send(2)]);
-    assert_eq!(quiet(&scenario), [false, false, false, true]);
+    assert_eq!(quietness(&scenario), [false, false, false, true]);
     let crashed = scenario.fault("crash 1 at 3ms for 1ms");
-    assert_eq!(quiet(&crashed), [false, false, true, true, true]);
+    assert_eq!(quietness(&crashed), [false, false, true, true, true]);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn every_message_is_accounted_for() {
         let world = scenario.run_to_end(MessageAccounts::default());
         assert_eq!(world.in_flight(), 0, "seed {seed}");
         assert!(world.is_quiet(), "seed {seed}");
-        let open: Vec<_> = world.observer().0.iter().filter(|(_, (copies, ends))| copies != ends).collect();
+        let open: Vec<_> = world.observer().0.iter().filter(|(_, (sent, ended))| sent != ended).collect();
         assert!(open.is_empty(), "seed {seed}: unknown fate of {open:?}");
     }
 }

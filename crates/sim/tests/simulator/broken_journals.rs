@@ -10,7 +10,7 @@ use quorate_journal::record::{Journal, JournalError, Writer};
 use quorate_journal::replay::replay;
 
 /// Returns the error message for these bytes, or a success message.
-fn sentence(bytes: &[u8]) -> String {
+fn message_for(bytes: &[u8]) -> String {
     let shown = Journal::open(bytes).and_then(|mut journal| journal.show_all::<Actions, String>(&mut ()));
     shown.map_or_else(|error| error.to_string(), |()| "It is valid.".into())
 }
@@ -18,9 +18,9 @@ fn sentence(bytes: &[u8]) -> String {
 const HEADER: &str = r#"{"journal":1,"algorithm":"scripted","family":"toys","nodes":3,"seed":1,"run":null}"#;
 
 /// Returns the error message for this line after a valid one.
-fn line(line: &str) -> String {
+fn message_for_line(line: &str) -> String {
     let good = r#"{"time":5,"world":{"paused":{"node":3}}}"#;
-    format!("{}\n", sentence(format!("{HEADER}\n{good}\n{line}\n").as_bytes()))
+    format!("{}\n", message_for(format!("{HEADER}\n{good}\n{line}\n").as_bytes()))
 }
 
 #[test]
@@ -47,13 +47,13 @@ fn files_that_are_not_journals() {
         This is not a journal: its first line is not a header (invalid type: string "1", expected u32 at line 1 column 14). The option --trace FILE writes journals.
         Line 1 of the journal is malformed: it is not valid UTF-8. All lines before it are valid.
     "#]]
-    .assert_eq(&files.map(|file| format!("{}\n", sentence(file))).concat());
+    .assert_eq(&files.map(|file| format!("{}\n", message_for(file))).concat());
 }
 
 #[test]
 fn a_newer_format_is_reported_even_if_the_header_differs() {
     expect!["The journal has format 3, but this program reads formats up to 2. Use a newer quorate."]
-        .assert_eq(&sentence(b"{\"journal\":3,\"whatever\":[]}\n"));
+        .assert_eq(&message_for(b"{\"journal\":3,\"whatever\":[]}\n"));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn malformed_lines() {
         Line 3 of the journal is malformed: invalid type: string "fly", expected a sequence at column 43. All lines before it are valid.
         Line 3 of the journal is malformed: trailing characters at column 54. All lines before it are valid.
     "#]]
-    .assert_eq(&lines.map(line).concat());
+    .assert_eq(&lines.map(message_for_line).concat());
 }
 
 #[test]
@@ -116,24 +116,24 @@ fn lines_that_name_unknown_nodes() {
         Line 3 of the journal is malformed: it names node 4, but the header declares 3 nodes. All lines before it are valid.
         It is valid.
     "#]]
-    .assert_eq(&lines.map(line).concat());
+    .assert_eq(&lines.map(message_for_line).concat());
 }
 
 #[test]
 fn truncated_and_binary_files() {
     let whole = format!("{HEADER}\n{}\n", r#"{"time":5,"world":{"paused":{"node":3}}}"#);
     let torn = &whole.as_bytes()[..whole.len() - 9];
-    let unended = &whole.as_bytes()[..whole.len() - 1];
+    let without_newline = &whole.as_bytes()[..whole.len() - 1];
     let mut binary = whole.clone().into_bytes();
     binary.extend_from_slice(b"{\"time\":6,\"world\":{\"changed\":\"\xff\"}}\n");
     expect![[r#"
         Line 2 of the journal is malformed: the file is truncated in the middle of this line. All lines before it are valid.
         Line 2 of the journal is malformed: the file is truncated in the middle of this line. All lines before it are valid.
         Line 3 of the journal is malformed: it is not valid UTF-8. All lines before it are valid."#]]
-    .assert_eq(&[torn, unended, &binary].map(sentence).join("\n"));
+    .assert_eq(&[torn, without_newline, &binary].map(message_for).join("\n"));
 }
 
-/// A complete journal in the format with an end mark.
+/// A complete journal of format 2, whose last line is an end mark with the number of lines.
 const COMPLETE: &str = concat!(
     r#"{"journal":2,"algorithm":"scripted","family":"toys","nodes":3,"seed":1,"run":null}"#,
     "\n",
@@ -145,14 +145,14 @@ const COMPLETE: &str = concat!(
 
 #[test]
 fn truncation_is_detected_at_every_byte() {
-    assert_eq!(sentence(COMPLETE.as_bytes()), "It is valid.");
+    assert_eq!(message_for(COMPLETE.as_bytes()), "It is valid.");
     for length in 0..COMPLETE.len() {
-        let message = sentence(&COMPLETE.as_bytes()[..length]);
+        let message = message_for(&COMPLETE.as_bytes()[..length]);
         assert_ne!(message, "It is valid.", "cut off after {length} bytes");
     }
     let second = COMPLETE.find("{\"time\":6").unwrap();
     expect!["The journal is truncated after line 2: its end mark is missing. Either the file was cut off, or the program that wrote it was killed. All lines are valid, but the rest of the run is unknown. Record the run again, or copy the file again."]
-        .assert_eq(&sentence(&COMPLETE.as_bytes()[..second]));
+        .assert_eq(&message_for(&COMPLETE.as_bytes()[..second]));
 }
 
 /// The steps before the missing end are shown before the error is returned.
@@ -179,18 +179,18 @@ fn a_truncated_journal_is_read_up_to_its_end() {
 #[test]
 fn an_end_mark_has_its_line_number_and_is_the_last_line() {
     let lines: Vec<_> = COMPLETE.lines().collect();
-    let without = [lines[0], lines[2], lines[3]].join("\n") + "\n";
-    let behind = format!("{COMPLETE}{}\n", lines[1]);
-    let twice = format!("{COMPLETE}{}\n", lines[3]);
+    let without_a_line = [lines[0], lines[2], lines[3]].join("\n") + "\n";
+    let line_after_end = format!("{COMPLETE}{}\n", lines[1]);
+    let two_end_marks = format!("{COMPLETE}{}\n", lines[3]);
     let not_a_number = COMPLETE.replace("{\"end\":4}", "{\"end\":\"4\"}");
-    let more = COMPLETE.replace("{\"end\":4}", "{\"end\":4,\"time\":7}");
+    let extra_field = COMPLETE.replace("{\"end\":4}", "{\"end\":4,\"time\":7}");
     expect![[r#"
         Line 3 of the journal is malformed: it is the end mark of a journal with 4 lines, so lines were removed or added before it. All lines before it are valid.
         Line 5 of the journal is malformed: it follows the end mark, which must be the last line. All lines before it are valid.
         Line 5 of the journal is malformed: it follows the end mark, which must be the last line. All lines before it are valid.
         Line 4 of the journal is malformed: invalid type: string "4", expected u64 at column 10. All lines before it are valid.
         Line 4 of the journal is malformed: unknown field `time`, expected `end` or `ending` at column 15. All lines before it are valid."#]]
-    .assert_eq(&[without, behind, twice, not_a_number, more].map(|text| sentence(text.as_bytes())).join("\n"));
+    .assert_eq(&[without_a_line, line_after_end, two_end_marks, not_a_number, extra_field].map(|text| message_for(text.as_bytes())).join("\n"));
 }
 
 /// Journals of format 1 have no end mark, and a killed process cannot write one.
@@ -198,14 +198,14 @@ fn an_end_mark_has_its_line_number_and_is_the_last_line() {
 fn old_and_live_journals_need_no_end_mark() {
     let lines: Vec<_> = COMPLETE.lines().collect();
     let old = format!("{HEADER}\n{}\n", lines[1]);
-    assert_eq!(sentence(old.as_bytes()), "It is valid.");
+    assert_eq!(message_for(old.as_bytes()), "It is valid.");
     let live = r#""live":{"node":1,"boot":"b","offset":0},"run":null}"#;
     let killed = COMPLETE.replace(r#""run":null}"#, live).replace("{\"end\":4}\n", "");
-    assert_eq!(sentence(killed.as_bytes()), "It is valid.");
+    assert_eq!(message_for(killed.as_bytes()), "It is valid.");
     let with_mark = COMPLETE.replace(r#""run":null}"#, live);
-    assert_eq!(sentence(with_mark.as_bytes()), "It is valid.");
+    assert_eq!(message_for(with_mark.as_bytes()), "It is valid.");
     expect!["Line 3 of the journal is malformed: missing field `time` at column 9. All lines before it are valid."]
-        .assert_eq(&sentence(format!("{HEADER}\n{}\n{{\"end\":3}}\n", lines[1]).as_bytes()));
+        .assert_eq(&message_for(format!("{HEADER}\n{}\n{{\"end\":3}}\n", lines[1]).as_bytes()));
 }
 
 /// A reader that always fails.
@@ -228,6 +228,7 @@ fn a_file_that_cannot_be_read() {
 fn read_and_replay(text: &[u8]) {
     let Ok(mut journal) = Journal::open(text) else { return };
     let nodes = journal.header().nodes;
+    // The observers allocate memory for every node.
     if nodes > 1_000 {
         return;
     }
@@ -256,8 +257,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn arbitrary_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), headed in any::<bool>()) {
-        let mut text = if headed { format!("{HEADER}\n").into_bytes() } else { Vec::new() };
+    fn arbitrary_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), has_header in any::<bool>()) {
+        let mut text = if has_header { format!("{HEADER}\n").into_bytes() } else { Vec::new() };
         text.extend(bytes);
         read_and_replay(&text);
     }
@@ -279,9 +280,10 @@ proptest! {
             lines.remove(dropped);
         }
         let mut bytes = (lines.join("\n") + "\n").into_bytes();
-        for (place, byte) in changes {
-            let place = place.index(bytes.len());
-            bytes[place] = b' ' + byte % 95;
+        for (index, byte) in changes {
+            let index = index.index(bytes.len());
+            // A printable ASCII character.
+            bytes[index] = b' ' + byte % 95;
         }
         read_and_replay(&bytes);
     }

@@ -9,46 +9,50 @@ use quorate_journal::settings::{DiskTrouble, Fault, FaultKind};
 use quorate_sim::World;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The happened-before graph of a run. Every moment of a node is an event. Edges lead to it from
+/// The happened-before graph of a run. A parcel is a payload that `Reliable` delivers once, however
+/// often it retransmits it. Every moment of a node is an event. Edges lead to it from
 /// the node's previous event and from the sending of the message that it receives.
 #[derive(Default)]
 struct Graph {
     /// For each event, its direct predecessors.
     edges: Vec<Vec<usize>>,
     /// The last event of each node.
-    last: BTreeMap<NodeId, usize>,
-    sent: BTreeMap<MessageId, usize>,
+    last_events: BTreeMap<NodeId, usize>,
+    /// The event in which each message without a parcel was sent.
+    sends: BTreeMap<MessageId, usize>,
     /// The event in which each parcel was first sent.
     parcels: BTreeMap<(NodeId, NodeId, PayloadId), usize>,
 }
 
 impl Graph {
+    /// Adds an event of a node, after the node's previous event and the event `received`.
     fn add(&mut self, node: NodeId, received: Option<usize>) -> usize {
         let event = self.edges.len();
-        let before = self.last.insert(node, event);
-        self.edges.push(before.into_iter().chain(received).collect());
+        let previous = self.last_events.insert(node, event);
+        self.edges.push(previous.into_iter().chain(received).collect());
         event
     }
 
-    fn sent(&mut self, from: NodeId, to: NodeId, id: MessageId, parcel: Option<PayloadId>, event: usize) {
+    /// Records that `event` sends a message. A retransmitted parcel keeps its first event.
+    fn record_send(&mut self, from: NodeId, to: NodeId, id: MessageId, parcel: Option<PayloadId>, event: usize) {
         match parcel {
             Some(parcel) => {
                 self.parcels.entry((from, to, parcel)).or_insert(event);
             }
             None => {
-                self.sent.insert(id, event);
+                self.sends.insert(id, event);
             }
         }
     }
 
     /// Returns all events that happened before this one, including itself.
-    fn past(&self, event: usize) -> BTreeSet<usize> {
-        let mut past = BTreeSet::from([event]);
-        let mut open = vec![event];
-        while let Some(event) = open.pop() {
-            open.extend(self.edges[event].iter().filter(|before| past.insert(**before)));
+    fn history(&self, event: usize) -> BTreeSet<usize> {
+        let mut history = BTreeSet::from([event]);
+        let mut unexplored = vec![event];
+        while let Some(event) = unexplored.pop() {
+            unexplored.extend(self.edges[event].iter().filter(|predecessor| history.insert(**predecessor)));
         }
-        past
+        history
     }
 }
 
@@ -75,16 +79,16 @@ impl Comparison {
         Self { causality: Causality::new(nodes), graph: Graph::default(), steps: Vec::new() }
     }
 
-    fn step_of(&mut self, node: NodeId) -> Option<&mut Step> {
+    fn last_step_of(&mut self, node: NodeId) -> Option<&mut Step> {
         self.steps.iter_mut().rfind(|step| step.node == node)
     }
 
     /// Asserts that the clocks order every two steps as the graph does.
-    fn check(&self, seed: u64) {
+    fn assert_agreement(&self, seed: u64) {
         for later in &self.steps {
-            let past = self.graph.past(later.end);
+            let history = self.graph.history(later.end);
             for earlier in &self.steps {
-                let by_graph = past.contains(&earlier.input);
+                let by_graph = history.contains(&earlier.input);
                 let by_clock = later.clock.get(earlier.node) >= earlier.number;
                 let name = |step: &Step| format!("step {} of node {}", step.number, step.node);
                 assert!(
@@ -104,11 +108,11 @@ impl Observer<Actions, String> for Comparison {
         match moment {
             Moment::Input { node, input, .. } => {
                 let received = match input {
-                    ObservedInput::Message { id, wrapped: false, .. } => Some(self.graph.sent[id]),
+                    ObservedInput::Message { id, wrapped: false, .. } => Some(self.graph.sends[id]),
                     _ => None,
                 };
                 let event = self.graph.add(*node, received);
-                let number = self.step_of(*node).map_or(1, |step| step.number + 1);
+                let number = self.last_step_of(*node).map_or(1, |step| step.number + 1);
                 let clock = VectorClock::new();
                 self.steps.push(Step { node: *node, number, input: event, end: event, clock });
             }
@@ -121,20 +125,22 @@ impl Observer<Actions, String> for Comparison {
                 };
                 let event = self.graph.add(*node, received);
                 match effect {
-                    ObservedEffect::Send { to, sent } => self.graph.sent(*node, *to, sent.id, sent.payload_id, event),
+                    ObservedEffect::Send { to, sent } => {
+                        self.graph.record_send(*node, *to, sent.id, sent.payload_id, event);
+                    }
                     ObservedEffect::Multicast { to, sent } => {
                         receivers(to, sent.id)
-                            .for_each(|(to, id)| self.graph.sent(*node, to, id, sent.payload_id, event));
+                            .for_each(|(to, id)| self.graph.record_send(*node, to, id, sent.payload_id, event));
                     }
                     _ => {}
                 }
-                self.step_of(*node).unwrap().end = event;
+                self.last_step_of(*node).unwrap().end = event;
             }
             Moment::World { .. } => return,
         }
         let (Moment::Input { node, .. } | Moment::Effect { node, .. }) = moment else { return };
         let clock = self.causality.clock(*node).unwrap().clone();
-        self.step_of(*node).unwrap().clock = clock;
+        self.last_step_of(*node).unwrap().clock = clock;
     }
 }
 
@@ -148,7 +154,7 @@ fn clocks_agree_with_the_graph() {
             scenario = scenario.fault(&format!("resume {node} at 100s"));
         }
         let comparison = scenario.run_observed(Comparison::new(scenario.setup.nodes));
-        comparison.check(seed);
+        comparison.assert_agreement(seed);
         assert_eq!(comparison.causality.pending(), 0, "seed {seed}: no message is in flight any more");
         steps += comparison.steps.len();
     }
@@ -158,10 +164,10 @@ fn clocks_agree_with_the_graph() {
 /// Runs a scenario with reliable links until no events are left. It leaves out crashes, and cuts,
 /// pauses and full disks without an end, so that retransmission ends.
 fn run_over_reliable_links<O: Observer<Actions, String>>(scenario: &Scenario, observer: O) -> O {
-    let make = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
-    let mut world = World::new(&scenario.setup, make, observer);
+    let create_node = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
+    let mut world = World::new(&scenario.setup, create_node, observer);
     for fault in &scenario.faults {
-        let ends = match fault.fault.kind() {
+        let retransmission_ends = match fault.fault.kind() {
             FaultKind::Crash | FaultKind::Restart => false,
             FaultKind::Pause | FaultKind::Cut => fault.lasts.is_some(),
             FaultKind::Disk => {
@@ -174,7 +180,7 @@ fn run_over_reliable_links<O: Observer<Actions, String>>(scenario: &Scenario, ob
             | FaultKind::Drift
             | FaultKind::Link => true,
         };
-        if ends {
+        if retransmission_ends {
             world.schedule(fault.clone());
         }
     }
@@ -194,7 +200,7 @@ fn clocks_agree_with_the_graph_over_reliable_links() {
     for seed in 0..300 {
         let scenario = chaos(seed);
         let comparison = run_over_reliable_links(&scenario, Comparison::new(scenario.setup.nodes));
-        comparison.check(seed);
+        comparison.assert_agreement(seed);
         assert_eq!(comparison.causality.pending(), 0, "seed {seed}: every parcel was delivered");
         steps += comparison.steps.len();
     }
@@ -226,9 +232,10 @@ fn a_waiting_parcel_carries_no_causality_yet() {
         .command("0ms", 1, [send(2)])
         .command("1ms", 1, [send(2)]);
     let mut comparison = run_over_reliable_links(&scenario, Comparison::new(2));
-    let known: Vec<_> = comparison.steps.drain(..).filter(|step| step.node == node(2)).map(|step| step.clock).collect();
+    let clocks: Vec<_> =
+        comparison.steps.drain(..).filter(|step| step.node == node(2)).map(|step| step.clock).collect();
     // The start of the node, the early frame, and the late frame that releases both parcels.
-    assert_eq!(known.iter().map(|clock| clock.get(node(1))).collect::<Vec<_>>(), [0, 0, 3]);
+    assert_eq!(clocks.iter().map(|clock| clock.get(node(1))).collect::<Vec<_>>(), [0, 0, 3]);
 }
 
 /// A delivered parcel is retransmitted because its acknowledgement was lost. The copy carries no

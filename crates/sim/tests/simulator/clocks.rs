@@ -1,4 +1,4 @@
-//! Clock skew and clock drift.
+//! Clock skew and clock drift. `common/trace.rs` explains the lines of a trace.
 
 use crate::common::{Scenario, at, node, send, set};
 use expect_test::expect;
@@ -62,21 +62,22 @@ fn drift_changes_the_clock_by_exactly_its_rate() {
 
 #[test]
 fn the_timers_of_a_fast_clock_fire_early_by_exactly_its_drift() {
-    let fires = |drift: &str, length: &str| {
+    // The true nanoseconds until the timer fires, and the clock when it does.
+    let fires_after = |drift: &str, length: &str| {
         let scenario = Scenario::new(1).fault(&format!("drift 1 by {drift}")).command("1s", 1, [set('a', length, [])]);
         let world = scenario.run_to_end(());
         (world.time().since(at("1s")).nanos(), world.node(node(1)).unwrap().now)
     };
     // At twice the rate, the timer takes half the time; at 5/4 of the rate, 4/5 of the time; at
     // half the rate, twice the time.
-    assert_eq!(fires("1000000ppm", "10ms"), (5_000_000, at("2010ms")));
-    assert_eq!(fires("250000ppm", "10ms"), (8_000_000, at("1260ms")));
-    assert_eq!(fires("-500000ppm", "10ms"), (20_000_000, at("510ms")));
-    assert_eq!(fires("0ppm", "10ms"), (10_000_000, at("1010ms")));
+    assert_eq!(fires_after("1000000ppm", "10ms"), (5_000_000, at("2010ms")));
+    assert_eq!(fires_after("250000ppm", "10ms"), (8_000_000, at("1260ms")));
+    assert_eq!(fires_after("-500000ppm", "10ms"), (20_000_000, at("510ms")));
+    assert_eq!(fires_after("0ppm", "10ms"), (10_000_000, at("1010ms")));
     // If the duration is not a whole number of nanoseconds, the timer fires when the clock first
     // shows its time, never before.
-    let (truly, now) = fires("200ppm", "10ms");
-    assert_eq!(truly, 9_998_001);
+    let (true_nanos, now) = fires_after("200ppm", "10ms");
+    assert_eq!(true_nanos, 9_998_001);
     assert!(now >= at("1000.2ms") + crate::common::length("10ms"));
 }
 

@@ -1,4 +1,5 @@
 //! Crashes and restarts: what is lost, what survives, and the incarnation numbers.
+//! `common/trace.rs` explains the lines of a trace.
 
 use crate::common::{Scenario, Trace, at, emit, node, ping, save, send, send_message, set};
 use expect_test::expect;

@@ -1,5 +1,5 @@
 //! Cuts: in both directions, in one direction, not transitive, temporary, and with messages in
-//! flight.
+//! flight. `common/trace.rs` explains the lines of a trace.
 
 use crate::common::{Actions, Scenario, send};
 use expect_test::expect;

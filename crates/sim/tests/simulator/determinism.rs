@@ -65,8 +65,8 @@ fn more_timers_do_not_change_the_delays_of_messages() {
         for millis in 0..50 {
             let mut actions = vec![send(2), send(3)];
             let span = Span::between(length("1ms"), length("30ms"));
-            let timer = |timer| Action::Set { timer, span, then: vec![save(1)] };
-            actions.extend(('a'..='z').take(timers).map(timer));
+            let set_timer = |timer| Action::Set { timer, span, then: vec![save(1)] };
+            actions.extend(('a'..='z').take(timers).map(set_timer));
             scenario = scenario.command(&format!("{millis}ms"), 1, actions);
         }
         scenario
@@ -87,9 +87,9 @@ fn messages_timers_and_nodes_draw_from_different_streams() {
         let scenario =
             Scenario::new(2).seed(seed).latency(bounds).sync(bounds).command("0ms", 1, [send(2), timer, save(1)]);
         let trace = scenario.trace();
-        let comes =
-            |what: &str| trace.lines().find_map(|line| line.contains(what).then(|| line.split_once(' ').unwrap().0));
-        let [message, timer, sync] = ["< ping", "< timer", "< saved"].map(|what| comes(what).unwrap());
+        let time_of =
+            |text: &str| trace.lines().find_map(|line| line.contains(text).then(|| line.split_once(' ').unwrap().0));
+        let [message, timer, sync] = ["< ping", "< timer", "< saved"].map(|text| time_of(text).unwrap());
         assert!(message != timer && timer != sync && sync != message, "seed {seed}:\n{trace}");
     }
 }

@@ -1,10 +1,11 @@
-//! Directions: fixed choices, and the faults that take precedence over them.
+//! Directions: fixed choices, and the faults that take precedence over them. `common/trace.rs`
+//! explains the lines of a trace.
 
 use crate::common::{Scenario, cancel, emit, multicast, save, send, set};
 use expect_test::expect;
 
 /// Lets node 1 send three messages to node 2, one millisecond apart.
-fn three(scenario: Scenario) -> Scenario {
+fn send_three(scenario: Scenario) -> Scenario {
     ["1ms", "2ms", "3ms"].into_iter().fold(scenario.fifo(false), |scenario, at| scenario.command(at, 1, [send(2)]))
 }
 
@@ -16,14 +17,15 @@ fn arrivals(scenario: &Scenario) -> Vec<String> {
 #[test]
 fn a_direction_fixes_the_delay_of_a_message() {
     let scenario =
-        three(Scenario::new(2)).direct("message 1 of 1 > 2 takes 9ms").direct("message 3 of 1 > 2 takes 0ms");
+        send_three(Scenario::new(2)).direct("message 1 of 1 > 2 takes 9ms").direct("message 3 of 1 > 2 takes 0ms");
     assert_eq!(arrivals(&scenario), ["3ms 2 < ping 1.2", "3ms 2 < ping 1.3", "10ms 2 < ping 1.1"]);
 }
 
 #[test]
 fn a_direction_loses_or_duplicates_a_message() {
-    let scenario =
-        three(Scenario::new(2)).direct("message 1 of 1 > 2 is lost").direct("message 2 of 1 > 2 comes again after 7ms");
+    let scenario = send_three(Scenario::new(2))
+        .direct("message 1 of 1 > 2 is lost")
+        .direct("message 2 of 1 > 2 comes again after 7ms");
     assert_eq!(
         arrivals(&scenario),
         [
@@ -39,7 +41,7 @@ fn a_direction_loses_or_duplicates_a_message() {
 /// A direction for a message overrides random loss and duplication.
 #[test]
 fn a_direction_overrides_random_choices() {
-    let scenario = three(Scenario::new(2).loss("1").duplicate("1"));
+    let scenario = send_three(Scenario::new(2).loss("1").duplicate("1"));
     assert_eq!(arrivals(&scenario).iter().filter(|line| line.contains("lost")).count(), 3);
     let directed = scenario.direct("message 2 of 1 > 2 takes 1ms");
     assert_eq!(arrivals(&directed)[1], "3ms 2 < ping 1.2");
@@ -58,9 +60,9 @@ fn each_link_counts_its_own_messages() {
 /// Cuts and FIFO order take precedence over directions.
 #[test]
 fn cuts_and_fifo_order_override_directions() {
-    let cut = three(Scenario::new(2)).fault("cut 1 | 2 at 5ms for 9ms").direct("message 1 of 1 > 2 takes 6ms");
+    let cut = send_three(Scenario::new(2)).fault("cut 1 | 2 at 5ms for 9ms").direct("message 1 of 1 > 2 takes 6ms");
     assert!(arrivals(&cut).contains(&"7ms * lost 1.1 to 2: blocked by a cut".to_owned()), "{:?}", arrivals(&cut));
-    let ordered = three(Scenario::new(2)).fifo(true).direct("message 1 of 1 > 2 takes 9ms");
+    let ordered = send_three(Scenario::new(2)).fifo(true).direct("message 1 of 1 > 2 takes 9ms");
     assert_eq!(arrivals(&ordered), ["10ms 2 < ping 1.1", "10ms 2 < ping 1.2", "10ms 2 < ping 1.3"]);
 }
 
@@ -113,8 +115,8 @@ fn a_crash_keeps_the_given_number_of_writes() {
 /// A direction for an event that never occurs has no effect.
 #[test]
 fn directions_for_events_that_never_occur_have_no_effect() {
-    let chance = || three(Scenario::new(3).latency("uniform:1ms..9ms").loss("0.3").duplicate("0.3")).seed(7);
+    let random = || send_three(Scenario::new(3).latency("uniform:1ms..9ms").loss("0.3").duplicate("0.3")).seed(7);
     let directed =
-        chance().direct("message 4 of 1 > 2 is lost").direct("timer 1 of 3 takes 1ms").direct("sync 1 of 2 takes 1ms");
-    assert_eq!(directed.journal(), chance().journal());
+        random().direct("message 4 of 1 > 2 is lost").direct("timer 1 of 3 takes 1ms").direct("sync 1 of 2 takes 1ms");
+    assert_eq!(directed.journal(), random().journal());
 }

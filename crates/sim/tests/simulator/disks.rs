@@ -1,4 +1,5 @@
-//! Disks: effects that wait for a sync, and the writes that survive a crash.
+//! Disks: effects that wait for a sync, and the writes that survive a crash. `common/trace.rs`
+//! explains the lines of a trace.
 
 use crate::common::{Scenario, emit, emit_ahead, multicast, multicast_ahead, save, send, send_ahead};
 use expect_test::expect;
@@ -146,7 +147,7 @@ fn saves_are_counted_in_each_incarnation() {
 
 #[test]
 fn a_torn_crash_keeps_a_random_prefix_of_the_writes() {
-    let mut found: BTreeMap<String, u32> = BTreeMap::new();
+    let mut frequencies: BTreeMap<String, u32> = BTreeMap::new();
     for seed in 0..400 {
         let scenario = Scenario::new(1)
             .seed(seed)
@@ -160,11 +161,11 @@ fn a_torn_crash_keeps_a_random_prefix_of_the_writes() {
         let survivors = trace.lines().find_map(|line| line.split_once("finds ")).unwrap().1.to_string();
         let kept = survivors.matches(char::is_numeric).count();
         assert!(trace.contains(&format!("crashed, {} writes lost", 4 - kept)), "seed {seed}:\n{trace}");
-        *found.entry(survivors).or_default() += 1;
+        *frequencies.entry(survivors).or_default() += 1;
     }
-    let prefixes: Vec<_> = found.keys().map(String::as_str).collect();
+    let prefixes: Vec<_> = frequencies.keys().map(String::as_str).collect();
     assert_eq!(prefixes, ["[1, 2, 3, 4]", "[1, 2, 3]", "[1, 2]", "[1]"]);
-    assert!(found.values().all(|count| (60..140).contains(count)), "all equally likely: {found:?}");
+    assert!(frequencies.values().all(|count| (60..140).contains(count)), "all equally likely: {frequencies:?}");
 }
 
 #[test]
@@ -185,9 +186,9 @@ fn a_blank_restart_loses_all_writes() {
 /// as the simulator.
 #[test]
 fn a_lost_disk_differs_from_an_empty_one() {
-    for before in [vec![], vec![save(1)]] {
+    for first_actions in [vec![], vec![save(1)]] {
         let scenario = Scenario::new(2)
-            .command("0ms", 1, before)
+            .command("0ms", 1, first_actions)
             .fault("crash 1 at 1ms")
             .fault("crash 2 at 1ms for 1ms")
             .fault("restart 1 blank at 2ms")
@@ -195,10 +196,11 @@ fn a_lost_disk_differs_from_an_empty_one() {
             .fault("crash 1 at 4ms for 1ms");
         let trace = scenario.trace();
         let found: Vec<_> = trace.lines().filter(|line| line.contains("finds") || line.contains("lost its")).collect();
-        let expected_two = "2ms 2 > finds []";
-        let expected_one = ["2ms 1 > finds []", "2ms 1 > lost its disk", "5ms 1 > finds [2]", "5ms 1 > lost its disk"];
-        let (two, one): (Vec<_>, Vec<_>) = found.into_iter().partition(|line| line.contains(" 2 > "));
-        assert_eq!((two, one), (vec![expected_two], expected_one.to_vec()), "{trace}");
+        let expected_of_node_2 = "2ms 2 > finds []";
+        let expected_of_node_1 =
+            ["2ms 1 > finds []", "2ms 1 > lost its disk", "5ms 1 > finds [2]", "5ms 1 > lost its disk"];
+        let (of_node_2, of_node_1): (Vec<_>, Vec<_>) = found.into_iter().partition(|line| line.contains(" 2 > "));
+        assert_eq!((of_node_2, of_node_1), (vec![expected_of_node_2], expected_of_node_1.to_vec()), "{trace}");
         let journal = scenario.journal();
         let lines = replay(&mut Journal::open(journal.as_bytes()).unwrap(), scenario.node_factory(), &mut ()).unwrap();
         assert_eq!(lines, journal.lines().count() as u64);

@@ -1,4 +1,5 @@
 //! Failing disks: the node crashes, because it cannot know which of its writes are durable.
+//! `common/trace.rs` explains the lines of a trace.
 
 use crate::common::{Scenario, at, emit, save, send};
 use expect_test::expect;

@@ -1,4 +1,5 @@
 //! Full disks: which effects wait for space, which do not, and that no write is lost.
+//! `common/trace.rs` explains the lines of a trace.
 
 use crate::common::{Scenario, ScriptedNode, Trace, at, chaos, emit, emit_ahead, node, save, send, send_ahead, set};
 use expect_test::expect;
@@ -264,11 +265,11 @@ fn full_disks_lose_no_writes() {
             scenario = scenario.command(&format!("{number}ms"), 1, [save(number), emit(&format!("<{number}>"))]);
         }
         let trace = scenario.fault("crash 1 at 1h for 1ms").trace();
-        let inputs: Vec<String> =
+        let emitted: Vec<String> =
             trace.lines().filter_map(|line| line.split_once("emit ")).map(|(_, text)| text.to_string()).collect();
         let everything: Vec<_> = (0..60).collect();
         assert_eq!(
-            inputs,
+            emitted,
             everything.iter().map(|number| format!("<{number}>")).collect::<Vec<String>>(),
             "seed {seed}"
         );
@@ -281,29 +282,30 @@ fn full_disks_lose_no_writes() {
 /// the one in progress, and none after a crash.
 #[test]
 fn no_sync_starts_while_a_disk_is_full() {
-    let mut seen = 0;
+    let mut syncs_seen = 0;
     for seed in 0..3_000 {
         let trace = chaos(seed).trace();
         for number in 1..=4 {
-            let (mut full_by, mut allowed) = (0, 0);
+            // Faults that keep the disk full now, and syncs that may still complete.
+            let (mut active_faults, mut allowed_syncs) = (0, 0);
             for line in trace.lines() {
                 let (_, line) = line.split_once(' ').unwrap();
                 if line == format!("* disk {number} full") {
-                    full_by += 1;
-                    allowed = if full_by == 1 { 1 } else { allowed };
+                    active_faults += 1;
+                    allowed_syncs = if active_faults == 1 { 1 } else { allowed_syncs };
                 } else if line == format!("* end of disk {number} full") {
-                    full_by -= 1;
+                    active_faults -= 1;
                 } else if line.starts_with(&format!("* {number} crashed")) {
-                    allowed = 0;
-                } else if full_by > 0 && line.starts_with(&format!("{number} < saved")) {
-                    assert!(allowed > 0, "seed {seed}: node {number} saves to a full disk:\n{trace}");
-                    allowed -= 1;
-                    seen += 1;
+                    allowed_syncs = 0;
+                } else if active_faults > 0 && line.starts_with(&format!("{number} < saved")) {
+                    assert!(allowed_syncs > 0, "seed {seed}: node {number} saves to a full disk:\n{trace}");
+                    allowed_syncs -= 1;
+                    syncs_seen += 1;
                 }
             }
         }
     }
-    assert!(seen > 40, "{seen} syncs of full disks are too few");
+    assert!(syncs_seen > 40, "{syncs_seen} syncs of full disks are too few");
 }
 
 /// The journal contains both inputs by name, reads back, and replays byte for byte.
@@ -337,8 +339,8 @@ fn full_and_free_are_recorded_and_replayed() {
 #[test]
 fn a_wrapper_passes_on_the_state_of_the_disk() {
     let scenario = Scenario::new(2).fault("disk 1 full at 1ms for 5ms").command("2ms", 1, [save(1), send(2)]);
-    let make = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
-    let mut world = World::new(&scenario.setup, make, Trace::default());
+    let create_node = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
+    let mut world = World::new(&scenario.setup, create_node, Trace::default());
     scenario.faults.iter().for_each(|fault| world.schedule(fault.clone()));
     world.start();
     for (instant, node, actions) in scenario.commands {

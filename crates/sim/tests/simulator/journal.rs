@@ -31,8 +31,8 @@ fn a_journal_is_rewritten_byte_for_byte() {
 fn the_journal_of_a_wrapper_is_rewritten_byte_for_byte() {
     let scenario = Scenario::new(3).loss("0.3").duplicate("0.3").latency("uniform:1ms..9ms").fifo(false);
     let mut bytes = Vec::new();
-    let make = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
-    let mut world = World::new(&scenario.setup, make, Writer::new(&mut bytes, &header(3)));
+    let create_node = |me| Reliable::new(me, ScriptedNode::default(), Retransmission::default());
+    let mut world = World::new(&scenario.setup, create_node, Writer::new(&mut bytes, &header(3)));
     world.start();
     for millis in 0..10 {
         world.command(Time::from_nanos(millis * 1_000_000), node(1), vec![multicast(3), send(1)]);
@@ -67,17 +67,17 @@ fn rare_inputs_and_effects_read_back() {
             Moment::Input { time: Time::ZERO, now: Time::from_nanos(-5), node: node(1), input };
         writer.observe(&moment);
     }
-    for told in [MembershipNote::View(&view), MembershipNote::Lease(Time::from_nanos(-9))] {
+    for note in [MembershipNote::View(&view), MembershipNote::Lease(Time::from_nanos(-9))] {
         let moment: Moment<'_, Actions, String> =
-            Moment::Effect { time: Time::ZERO, node: node(1), effect: ObservedEffect::Membership(told) };
+            Moment::Effect { time: Time::ZERO, node: node(1), effect: ObservedEffect::Membership(note) };
         writer.observe(&moment);
     }
     assert_eq!(writer.finish().unwrap().1, 8);
     let journal = String::from_utf8(bytes).unwrap();
-    let told = r#"{"epoch":4,"members":[[1,{"incarnation":0,"since":1}],[2,{"incarnation":0,"since":1}]]}"#;
+    let view_json = r#"{"epoch":4,"members":[[1,{"incarnation":0,"since":1}],[2,{"incarnation":0,"since":1}]]}"#;
     let end =
-        format!("\"input\":{{\"lease\":7}},\"effects\":[{{\"view\":{told}}},{{\"lease\":-9}}]}}\n{{\"end\":8}}\n");
-    assert!(journal.contains(&format!("\"input\":{{\"view\":{told}}}")) && journal.ends_with(&end), "{journal}");
+        format!("\"input\":{{\"lease\":7}},\"effects\":[{{\"view\":{view_json}}},{{\"lease\":-9}}]}}\n{{\"end\":8}}\n");
+    assert!(journal.contains(&format!("\"input\":{{\"view\":{view_json}}}")) && journal.ends_with(&end), "{journal}");
     assert_eq!(rewritten(&journal), journal);
 }
 
@@ -129,9 +129,9 @@ fn lines_are_numbered_as_in_the_file() {
 }
 
 /// An output that always fails with a full disk.
-struct Full;
+struct FullDisk;
 
-impl std::io::Write for Full {
+impl std::io::Write for FullDisk {
     fn write(&mut self, _bytes: &[u8]) -> std::io::Result<usize> {
         Err(std::io::ErrorKind::StorageFull.into())
     }
@@ -142,42 +142,45 @@ impl std::io::Write for Full {
 
 #[test]
 fn a_write_error_is_returned_at_the_end() {
-    let writer = Scenario::new(2).command("1ms", 1, [send(2)]).run_observed(Writer::new(Full, &header(2)));
+    let writer = Scenario::new(2).command("1ms", 1, [send(2)]).run_observed(Writer::new(FullDisk, &header(2)));
     assert_eq!(writer.finish().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
 }
 
 /// A journal that is generated while it is read, so that it is never in memory as a whole.
-struct Endless {
+struct GeneratedJournal {
     header: Vec<u8>,
-    lines: u64,
-    left: Vec<u8>,
+    /// Number of lines still to be generated, including the header.
+    remaining_lines: u64,
+    /// The rest of the line that is being read.
+    unread: Vec<u8>,
 }
 
-impl Read for Endless {
+impl Read for GeneratedJournal {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.left.is_empty() {
-            self.left = match self.lines {
+        if self.unread.is_empty() {
+            self.unread = match self.remaining_lines {
                 0 => return Ok(0),
                 _ if !self.header.is_empty() => std::mem::take(&mut self.header),
                 lines => format!("{{\"time\":{lines},\"world\":{{\"paused\":{{\"node\":1}}}}}}\n").into_bytes(),
             };
-            self.lines -= 1;
+            self.remaining_lines -= 1;
         }
-        let count = buffer.len().min(self.left.len());
-        let rest = self.left.split_off(count);
-        buffer[..count].copy_from_slice(&self.left);
-        self.left = rest;
+        let count = buffer.len().min(self.unread.len());
+        let rest = self.unread.split_off(count);
+        buffer[..count].copy_from_slice(&self.unread);
+        self.unread = rest;
         Ok(count)
     }
 }
 
 #[test]
 fn a_long_journal_is_streamed() {
+    // Journals of format 1 have no end mark.
     let old = Header { journal: 1, ..header(1) };
     let mut first = Vec::new();
     Writer::new(&mut first, &old).finish().unwrap();
-    let endless = Endless { header: first, lines: 300_000, left: Vec::new() };
-    let mut journal = Journal::open(BufReader::new(endless)).unwrap();
+    let generated = GeneratedJournal { header: first, remaining_lines: 300_000, unread: Vec::new() };
+    let mut journal = Journal::open(BufReader::new(generated)).unwrap();
     let mut writer = Writer::new(std::io::sink(), &old);
     journal.show_all::<Actions, String>(&mut writer).unwrap();
     assert_eq!((journal.line(), writer.finish().unwrap().1), (300_000, 300_000));

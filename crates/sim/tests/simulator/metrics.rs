@@ -4,12 +4,12 @@ use crate::common::{Action, Message, Scenario, multicast, ping, send, send_messa
 use quorate_core::{Class, Duration, Group};
 use quorate_journal::metrics::{Delay, MessageSummary, Messages, Samples};
 
-fn counted(scenario: &Scenario) -> Messages {
+fn count_messages(scenario: &Scenario) -> Messages {
     scenario.run_observed(Messages::new(scenario.setup.nodes))
 }
 
 fn summary(scenario: &Scenario) -> MessageSummary {
-    counted(scenario).summary()
+    count_messages(scenario).summary()
 }
 
 fn of_class(class: Class) -> Message {
@@ -88,7 +88,7 @@ fn messages_are_attributed_to_the_requesting_node() {
     let beat = Message { class: Class::Control, ..serving(3) };
     let scenario =
         Scenario::new(3).command("0ms", 1, [send_message(2, serving(2)), group, send(2), send_message(2, beat)]);
-    let messages = counted(&scenario);
+    let messages = count_messages(&scenario);
     assert_eq!([1, 2, 3].map(|number| messages.caused_by(crate::common::node(number))), [0, 1, 2]);
     assert_eq!(messages.total(), 4);
 }
@@ -98,13 +98,13 @@ fn the_busiest_node_handles_the_most_messages() {
     // A star: every message passes node 1.
     let star =
         Scenario::new(4).command("0ms", 1, [multicast(4)]).command("5ms", 2, [send(1)]).command("5ms", 3, [send(1)]);
-    assert_eq!(counted(&star).busiest_share(), 1.0);
+    assert_eq!(count_messages(&star).busiest_share(), 1.0);
     // A ring of four: each node handles two of the four messages.
     let ring = (1..=4).fold(Scenario::new(4), |scenario, from| scenario.command("0ms", from, [send(1 + from % 4)]));
-    assert_eq!(counted(&ring).busiest_share(), 0.5);
+    assert_eq!(count_messages(&ring).busiest_share(), 0.5);
     // Control messages do not count.
     let beats = vec![send_message(3, of_class(Class::Control)); 9];
-    assert_eq!(counted(&ring.command("0ms", 2, beats)).busiest_share(), 0.5);
+    assert_eq!(count_messages(&ring.command("0ms", 2, beats)).busiest_share(), 0.5);
 }
 
 #[test]

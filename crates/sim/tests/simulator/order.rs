@@ -1,4 +1,4 @@
-//! The order of events at the same time.
+//! The order of events at the same time. `common/trace.rs` explains the lines of a trace.
 
 use crate::common::{Scenario, emit, multicast, ping, save, send, send_message, set};
 use expect_test::expect;
@@ -9,7 +9,7 @@ use expect_test::expect;
 fn faults_then_disks_then_messages_then_timers_then_commands() {
     let scenario = Scenario::new(2)
         .sync("fixed:1ms")
-        .command("1ms", 1, [emit("told")])
+        .command("1ms", 1, [emit("last")])
         .command("0ms", 1, [set('a', "1ms", []), save(7)])
         .command("0ms", 2, [send(1)])
         .command("0ms", 1, [set('b', "1ms", [])])
@@ -28,7 +28,7 @@ fn faults_then_disks_then_messages_then_timers_then_commands() {
         1ms 1 < timer a
         1ms 1 < timer b
         1ms 1 < command
-        1ms 1 > emit told
+        1ms 1 > emit last
     "#]]
     .assert_eq(&scenario.trace());
 }
@@ -91,10 +91,10 @@ fn times_beyond_the_range_of_the_queue_are_limited() {
             .command("0ms", 1, [send(2), set('a', far, [])])
             .command("1000s", 1, [emit("alive")]);
         let trace = scenario.trace();
-        let first: Vec<_> = trace.lines().skip(1).take(5).collect();
+        let first_lines: Vec<_> = trace.lines().skip(1).take(5).collect();
         let expected =
             ["0ms 1 < command", "0ms 1 > ping 1.1 to 2", "0ms 1 > set a", "1000s 1 < command", "1000s 1 > emit alive"];
-        let fits = first.iter().zip(expected).all(|(line, start)| line.starts_with(start));
-        assert!(fits && first.len() == 5, "far is {far}:\n{trace}");
+        let fits = first_lines.iter().zip(expected).all(|(line, start)| line.starts_with(start));
+        assert!(fits && first_lines.len() == 5, "far is {far}:\n{trace}");
     }
 }

@@ -1,4 +1,5 @@
 //! Pauses: a paused node keeps its state and its inputs, and continues when it resumes.
+//! `common/trace.rs` explains the lines of a trace.
 
 use crate::common::{Scenario, emit, node, save, send, set};
 use expect_test::expect;
@@ -27,11 +28,11 @@ fn a_pause_delays_all_inputs_and_keeps_their_order() {
         10ms 2 < command
         10ms 2 > emit second command
     "#]]
-    .assert_eq(&after(&scenario.trace(), "10ms"));
+    .assert_eq(&trace_from(&scenario.trace(), "10ms"));
 }
 
 /// Returns the trace from this time on.
-fn after(trace: &str, instant: &str) -> String {
+fn trace_from(trace: &str, instant: &str) -> String {
     trace.lines().skip_while(|line| !line.starts_with(instant)).map(|line| format!("{line}\n")).collect()
 }
 
@@ -49,7 +50,7 @@ fn waiting_inputs_come_before_new_ones() {
         10ms 2 < ping 1.2
         10.5ms 2 < ping 1.3
     "#]]
-    .assert_eq(&after(&scenario.trace(), "10ms"));
+    .assert_eq(&trace_from(&scenario.trace(), "10ms"));
 }
 
 /// A waiting message cancels a timer that expired during the pause.
@@ -65,7 +66,7 @@ fn a_waiting_message_may_cancel_a_timer() {
         10ms 2 < ping 1.1
         10ms 2 > cancel a
     "#]]
-    .assert_eq(&after(&scenario.trace(), "10ms"));
+    .assert_eq(&trace_from(&scenario.trace(), "10ms"));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Processing time: a node processes one input at a time, and the others wait.
+//! Processing time: a node processes one input at a time, and the others wait. `common/trace.rs`
+//! explains the lines of a trace.
 
 use crate::common::{Scenario, cancel, emit, ping, save, send, send_message, set};
 use expect_test::expect;
@@ -15,7 +16,7 @@ fn inputs_are_processed_one_at_a_time_in_order_of_arrival() {
         .processing("fixed:2ms")
         .command("0ms", 1, [send(3), send(3)])
         .command("0.5ms", 2, [send(3)])
-        .command("3.2ms", 3, [emit("told")])
+        .command("3.2ms", 3, [emit("done")])
         .command("20ms", 3, []);
     // The first message arrives at 3ms and is processed at 5ms; each of the others takes 2ms more.
     expect![[r#"
@@ -29,14 +30,14 @@ fn inputs_are_processed_one_at_a_time_in_order_of_arrival() {
 }
 
 #[test]
-fn delays_add_up() {
+fn latency_processing_sync_and_timer_delays_add_up() {
     // Command (2ms), message (1ms + 2ms), reply (1ms + 2ms), save and sync (3ms + 2ms), timer (4ms
     // + 2ms).
-    let last = [save(1), set('a', "4ms", [])];
+    let reply_actions = [save(1), set('a', "4ms", [])];
     let scenario = Scenario::new(2).processing("fixed:2ms").sync("fixed:3ms").command(
         "0ms",
         1,
-        [send_message(2, ping([send_message(1, ping(last))]))],
+        [send_message(2, ping([send_message(1, ping(reply_actions))]))],
     );
     expect![[r#"
         2ms 1 < command
@@ -76,8 +77,8 @@ fn random_processing_times_keep_the_order() {
     }
 }
 
-/// Inputs are taken in order of arrival, even if a later input with a higher rank completes at the
-/// same time.
+/// A node takes inputs in order of arrival, even if a later input precedes them in the order of
+/// events at the same time: messages come before timers.
 #[test]
 fn inputs_are_taken_in_order_of_arrival() {
     let scenario = (0..200).map(|seed| {
@@ -128,7 +129,7 @@ fn a_sync_of_an_earlier_incarnation_takes_no_time() {
     .assert_eq(&inputs(&scenario.trace(), 1));
 }
 
-/// An input that is processed before it cancels the waiting timer.
+/// The command, which is processed first, cancels a timer that already waits in the inbox.
 #[test]
 fn a_waiting_timer_can_still_be_cancelled() {
     let scenario = Scenario::new(1)
@@ -148,9 +149,9 @@ fn a_crash_loses_waiting_inputs() {
     let scenario = Scenario::new(2)
         .processing("fixed:4ms")
         .command("0ms", 1, [send(2), send(2)])
-        .command("6ms", 2, [emit("never told")])
+        .command("6ms", 2, [emit("never")])
         .fault("crash 2 at 7ms for 1ms")
-        .command("8ms", 2, [emit("told")]);
+        .command("8ms", 2, [emit("done")]);
     expect![[r#"
         4ms 1 < command
         4ms 1 > ping 1.1 to 2
@@ -161,7 +162,7 @@ fn a_crash_loses_waiting_inputs() {
         8ms 2 < start 1
         8ms 2 > finds []
         12ms 2 < command
-        12ms 2 > emit told
+        12ms 2 > emit done
     "#]]
     .assert_eq(&scenario.trace());
 }

@@ -5,7 +5,7 @@ use expect_test::expect;
 use quorate_journal::record::{Journal, Writer};
 use quorate_journal::replay::{ReplayError, replay};
 
-fn replayed(scenario: &Scenario, journal: &str) -> Result<u64, ReplayError> {
+fn replay_journal(scenario: &Scenario, journal: &str) -> Result<u64, ReplayError> {
     replay(&mut Journal::open(journal.as_bytes()).unwrap(), scenario.node_factory(), &mut ())
 }
 
@@ -16,7 +16,7 @@ fn every_recorded_run_replays() {
     for seed in 0..1_000 {
         let scenario = chaos(seed);
         let journal = scenario.journal();
-        match replayed(&scenario, &journal) {
+        match replay_journal(&scenario, &journal) {
             Ok(lines) => assert_eq!(lines, journal.lines().count() as u64),
             Err(error) => panic!("seed {seed}: {error}"),
         }
@@ -52,11 +52,12 @@ fn example() -> (Scenario, Vec<String>) {
 }
 
 /// Returns the result of replaying the example after this alteration.
-fn altered(alter: impl FnOnce(&mut Vec<String>)) -> String {
+fn replay_altered(alter: impl FnOnce(&mut Vec<String>)) -> String {
     let (scenario, mut lines) = example();
     alter(&mut lines);
     let journal = lines.join("\n") + "\n";
-    replayed(&scenario, &journal).map_or_else(|error| format!("{error}"), |lines| format!("{lines} lines replay."))
+    replay_journal(&scenario, &journal)
+        .map_or_else(|error| format!("{error}"), |lines| format!("{lines} lines replay."))
 }
 
 /// Returns the index of the line that contains this text.
@@ -65,13 +66,14 @@ fn line_index(lines: &[String], text: &str) -> usize {
 }
 
 /// Replaces one text by another in the line that contains it.
-fn replace<'a>(from: &'a str, to: &'a str) -> impl FnOnce(&mut Vec<String>) + 'a {
+fn replace<'a>(old: &'a str, new: &'a str) -> impl FnOnce(&mut Vec<String>) + 'a {
     move |lines| {
-        let line_index = line_index(lines, from);
-        lines[line_index] = lines[line_index].replace(from, to);
+        let line_index = line_index(lines, old);
+        lines[line_index] = lines[line_index].replace(old, new);
     }
 }
 
+/// Removes the line that contains this text.
 fn remove(text: &str) -> impl FnOnce(&mut Vec<String>) + '_ {
     move |lines| {
         lines.remove(line_index(lines, text));
@@ -81,7 +83,7 @@ fn remove(text: &str) -> impl FnOnce(&mut Vec<String>) + '_ {
 #[test]
 fn the_example_replays_and_has_all_kinds_of_events() {
     let (_, lines) = example();
-    assert_eq!(altered(|_| {}), format!("{} lines replay.", lines.len()));
+    assert_eq!(replay_altered(|_| {}), format!("{} lines replay.", lines.len()));
     for text in ["saved", "duplicated", "lost\"", "crashed", "\"incarnation\":1", "cancel", "timer"] {
         line_index(&lines, text);
     }
@@ -93,7 +95,7 @@ fn an_altered_effect_is_found() {
         Line 6 does not replay: the nodes produce different effects, because the algorithm has changed or the journal was altered.
           recorded: {"time":3000000,"node":1,"input":{"saved":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"ping","bytes":3,"body":{"class":"algorithm","on_behalf_of":null,"then":[]}}},{"emit":"fence 4"}]}
           replayed: {"time":3000000,"node":1,"input":{"saved":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"ping","bytes":3,"body":{"class":"algorithm","on_behalf_of":null,"then":[]}}},{"emit":"fence 3"}]}"#]]
-    .assert_eq(&altered(replace("fence 3\"}]", "fence 4\"}]")));
+    .assert_eq(&replay_altered(replace("fence 3\"}]", "fence 4\"}]")));
 }
 
 #[test]
@@ -102,31 +104,34 @@ fn a_dropped_effect_is_found() {
         Line 6 does not replay: the nodes produce different effects, because the algorithm has changed or the journal was altered.
           recorded: {"time":3000000,"node":1,"input":{"saved":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"ping","bytes":3,"body":{"class":"algorithm","on_behalf_of":null,"then":[]}}}]}
           replayed: {"time":3000000,"node":1,"input":{"saved":1},"effects":[{"send":{"id":"1.1","to":2,"kind":"ping","bytes":3,"body":{"class":"algorithm","on_behalf_of":null,"then":[]}}},{"emit":"fence 3"}]}"#]]
-    .assert_eq(&altered(replace(r#",{"emit":"fence 3"}]"#, "]")));
+    .assert_eq(&replay_altered(replace(r#",{"emit":"fence 3"}]"#, "]")));
 }
 
 #[test]
 fn impossible_inputs_are_found() {
     let found = [
         // A message that was never sent, one to another node, and one that arrives once too often.
-        altered(replace(r#""input":{"message":{"id":"2.1""#, r#""input":{"message":{"id":"2.9""#)),
-        altered(replace(r#""node":1,"input":{"message":{"id":"2.1""#, r#""node":2,"input":{"message":{"id":"2.1""#)),
-        altered(remove("duplicated")),
+        replay_altered(replace(r#""input":{"message":{"id":"2.1""#, r#""input":{"message":{"id":"2.9""#)),
+        replay_altered(replace(
+            r#""node":1,"input":{"message":{"id":"2.1""#,
+            r#""node":2,"input":{"message":{"id":"2.1""#,
+        )),
+        replay_altered(remove("duplicated")),
         // A timer that was not set, and a sync of more writes than were saved.
-        altered(replace(r#""input":{"timer":"a"}"#, r#""input":{"timer":"c"}"#)),
-        altered(replace(r#""input":{"saved":1}"#, r#""input":{"saved":2}"#)),
+        replay_altered(replace(r#""input":{"timer":"a"}"#, r#""input":{"timer":"c"}"#)),
+        replay_altered(replace(r#""input":{"saved":1}"#, r#""input":{"saved":2}"#)),
         // A step of a node that is down, a start of a node that is up, an incarnation that starts
         // twice, a step while paused.
-        altered(replace(r#""input":{"start":{"incarnation":1}}"#, r#""input":{"command":[]}"#)),
-        altered(remove("crashed")),
-        altered(replace(r#""input":{"start":{"incarnation":1}}"#, r#""input":{"start":{"incarnation":0}}"#)),
-        altered(replace(r#"{"lost":{"id":"2.2","to":1,"why":"chance"}}"#, r#"{"paused":{"node":1}}"#)),
+        replay_altered(replace(r#""input":{"start":{"incarnation":1}}"#, r#""input":{"command":[]}"#)),
+        replay_altered(remove("crashed")),
+        replay_altered(replace(r#""input":{"start":{"incarnation":1}}"#, r#""input":{"start":{"incarnation":0}}"#)),
+        replay_altered(replace(r#"{"lost":{"id":"2.2","to":1,"why":"chance"}}"#, r#"{"paused":{"node":1}}"#)),
         // Losses and copies of messages that are not in flight, and more lost writes than were
         // made.
-        altered(replace(r#""lost":{"id":"2.2""#, r#""lost":{"id":"2.3""#)),
-        altered(replace(r#""lost":{"id":"2.2","to":1"#, r#""lost":{"id":"2.2","to":2"#)),
-        altered(replace(r#""duplicated":{"id":"1.1""#, r#""duplicated":{"id":"1.2""#)),
-        altered(replace(r#""lost_writes":2"#, r#""lost_writes":3"#)),
+        replay_altered(replace(r#""lost":{"id":"2.2""#, r#""lost":{"id":"2.3""#)),
+        replay_altered(replace(r#""lost":{"id":"2.2","to":1"#, r#""lost":{"id":"2.2","to":2"#)),
+        replay_altered(replace(r#""duplicated":{"id":"1.1""#, r#""duplicated":{"id":"1.2""#)),
+        replay_altered(replace(r#""lost_writes":2"#, r#""lost_writes":3"#)),
     ];
     expect![[r#"
         Line 12 cannot be replayed: no message 2.9 to node 1 is in flight.
@@ -148,7 +153,8 @@ fn impossible_inputs_are_found() {
 
 #[test]
 fn an_altered_kind_is_found() {
-    let error = altered(replace(r#""message":{"id":"2.1","kind":"ping""#, r#""message":{"id":"2.1","kind":"pong""#));
+    let error =
+        replay_altered(replace(r#""message":{"id":"2.1","kind":"ping""#, r#""message":{"id":"2.1","kind":"pong""#));
     assert!(error.starts_with("Line 12 does not replay"), "{error}");
 }
 
@@ -166,9 +172,9 @@ fn a_removed_line_is_found() {
         r#""crashed""#,
     ];
     let found = removed.map(|text| {
-        let line_index = line_index(&example().1, text) + 1;
-        let error = altered(remove(text));
-        format!("without line {line_index}: {}\n", error.lines().next().unwrap())
+        let line_number = line_index(&example().1, text) + 1;
+        let error = replay_altered(remove(text));
+        format!("without line {line_number}: {}\n", error.lines().next().unwrap())
     });
     expect![[r#"
         without line 2: Line 3 cannot be replayed: node 1 is down.
@@ -188,7 +194,7 @@ fn a_removed_line_is_found() {
 fn another_algorithm_does_not_replay() {
     let (_, lines) = example();
     let other = Scenario::new(2).on_start([emit("hello")]);
-    let error = replayed(&other, &(lines.join("\n") + "\n")).unwrap_err();
+    let error = replay_journal(&other, &(lines.join("\n") + "\n")).unwrap_err();
     assert!(matches!(error, ReplayError::Differs { line: 2, .. }), "{error}");
 }
 
@@ -196,7 +202,7 @@ fn another_algorithm_does_not_replay() {
 fn a_malformed_journal_is_reported_as_such() {
     let (scenario, lines) = example();
     let journal = lines[..3].join("\n") + "\n{\n";
-    let error = replayed(&scenario, &journal).unwrap_err();
+    let error = replay_journal(&scenario, &journal).unwrap_err();
     assert!(matches!(error, ReplayError::Journal(_)), "{error}");
     let shown: Result<(), _> = Journal::open(journal.as_bytes()).unwrap().show_all::<Actions, String>(&mut ());
     assert_eq!(error.to_string(), shown.unwrap_err().to_string());

@@ -11,13 +11,14 @@ use quorate_sim::run::{Limits, run};
 /// A client that gives node 1 a command at the start, and waits for a number of events.
 struct TestClient {
     actions: Actions,
-    expected: usize,
+    /// Number of events that it still waits for.
+    awaited: usize,
     received: Vec<String>,
 }
 
 impl TestClient {
-    fn new(actions: impl Into<Actions>, expected: usize) -> Self {
-        Self { actions: actions.into(), expected, received: Vec::new() }
+    fn new(actions: impl Into<Actions>, awaited: usize) -> Self {
+        Self { actions: actions.into(), awaited, received: Vec::new() }
     }
 }
 
@@ -31,7 +32,7 @@ impl Workload<Actions, String> for TestClient {
         match notification {
             ClientEvent::Emitted(text) => {
                 self.received.push(format!("{node} says {text}"));
-                self.expected = self.expected.saturating_sub(1);
+                self.awaited = self.awaited.saturating_sub(1);
             }
             ClientEvent::Alarm => self.received.push(format!("{node} alarm at {now}")),
             ClientEvent::Crashed => self.received.push(format!("{node} crashed")),
@@ -43,13 +44,14 @@ impl Workload<Actions, String> for TestClient {
     }
 
     fn is_done(&self) -> bool {
-        self.expected == 0
+        self.awaited == 0
     }
 }
 
 const LIMITS: Limits =
     Limits { until: None, events: 1_000, settle: Duration::from_millis(20), patience: Duration::from_millis(50) };
 
+/// Runs the world and returns how and when the run ending.
 fn finish<O: Observer<Actions, String>>(
     world: &mut World<ScriptedNode, O>,
     mut client: TestClient,
@@ -59,49 +61,49 @@ fn finish<O: Observer<Actions, String>>(
     (ending, world.time())
 }
 
-fn ending(scenario: &Scenario, client: TestClient, limits: Limits) -> (Ending, Time) {
+fn run_scenario(scenario: &Scenario, client: TestClient, limits: Limits) -> (Ending, Time) {
     finish(&mut scenario.world(()), client, limits)
 }
 
 /// Returns the actions of a timer that sets itself again this many times, every 10 ms.
-fn ticking(times: u32) -> Actions {
+fn ticks(times: u32) -> Actions {
     (0..times).fold(vec![], |then, _| vec![set('t', "10ms", then)])
 }
 
 #[test]
 fn a_run_is_done_when_all_requests_are_answered_and_the_network_is_quiet() {
     let client = TestClient::new([emit("answer"), send(2)], 1);
-    assert_eq!(ending(&Scenario::new(2), client, LIMITS), (Ending::Done, at("1ms")));
+    assert_eq!(run_scenario(&Scenario::new(2), client, LIMITS), (Ending::Done, at("1ms")));
 }
 
 /// The timer never ends, so the run ends after its time to settle.
 #[test]
 fn a_run_that_never_becomes_quiet_ends_after_its_settle_time() {
-    let mut actions = ticking(50);
+    let mut actions = ticks(50);
     actions.push(emit("answer"));
-    assert_eq!(ending(&Scenario::new(1), TestClient::new(actions, 1), LIMITS), (Ending::Done, at("30ms")));
+    assert_eq!(run_scenario(&Scenario::new(1), TestClient::new(actions, 1), LIMITS), (Ending::Done, at("30ms")));
 }
 
 /// Effects that wait for a disk are part of the run.
 #[test]
 fn a_run_waits_for_the_disks() {
     let client = TestClient::new([emit("answer"), save(1), send(2)], 1);
-    assert_eq!(ending(&Scenario::new(2).sync("fixed:9ms"), client, LIMITS), (Ending::Done, at("10ms")));
+    assert_eq!(run_scenario(&Scenario::new(2).sync("fixed:9ms"), client, LIMITS), (Ending::Done, at("10ms")));
 }
 
 #[test]
 fn a_run_is_stuck_when_nothing_more_can_happen() {
-    assert_eq!(ending(&Scenario::new(2), TestClient::new([send(2)], 1), LIMITS), (Ending::Stuck, at("1ms")));
+    assert_eq!(run_scenario(&Scenario::new(2), TestClient::new([send(2)], 1), LIMITS), (Ending::Stuck, at("1ms")));
 }
 
 /// Timers alone may continue forever, so the run ends when the patience ends, unless a fault is
 /// still to come.
 #[test]
 fn a_run_is_stuck_when_only_timers_are_left_for_too_long() {
-    let (ended, time) = ending(&Scenario::new(1), TestClient::new(ticking(50), 1), LIMITS);
-    assert_eq!((ended, time), (Ending::Stuck, at("60ms")));
-    let (ended, time) = ending(&Scenario::new(1).fault("heal at 200ms"), TestClient::new(ticking(50), 1), LIMITS);
-    assert_eq!((ended, time), (Ending::Stuck, at("200ms")));
+    let (ending, time) = run_scenario(&Scenario::new(1), TestClient::new(ticks(50), 1), LIMITS);
+    assert_eq!((ending, time), (Ending::Stuck, at("60ms")));
+    let (ending, time) = run_scenario(&Scenario::new(1).fault("heal at 200ms"), TestClient::new(ticks(50), 1), LIMITS);
+    assert_eq!((ending, time), (Ending::Stuck, at("200ms")));
 }
 
 /// Inputs that wait in a node that stays paused have no effect: messages, commands and completed
@@ -109,21 +111,21 @@ fn a_run_is_stuck_when_only_timers_are_left_for_too_long() {
 #[test]
 fn inputs_in_a_paused_node_do_not_keep_a_run_waiting() {
     for processing in ["fixed:0ms", "fixed:1ms"] {
-        let actions = [ticking(60), vec![send(2), send(2)]].concat();
+        let actions = [ticks(60), vec![send(2), send(2)]].concat();
         let scenario = Scenario::new(2)
             .processing(processing)
             .sync("fixed:5ms")
             .command("0ms", 2, [save(1)])
             .fault("pause 2 at 2.5ms")
             .command("7ms", 2, [emit("answer")]);
-        let (ended, time) = ending(&scenario, TestClient::new(actions.clone(), 1), LIMITS);
-        assert_eq!(ended, Ending::Stuck, "processing {processing}");
+        let (ending, time) = run_scenario(&scenario, TestClient::new(actions.clone(), 1), LIMITS);
+        assert_eq!(ending, Ending::Stuck, "processing {processing}");
         assert!(time < at("80ms"), "{time}");
-        let (ended, _) =
-            ending(&scenario.clone().fault("resume 2 at 300ms"), TestClient::new(actions.clone(), 1), LIMITS);
-        assert_eq!(ended, Ending::Done);
-        let (ended, time) = ending(&scenario.fault("crash 2 at 200ms"), TestClient::new(actions, 1), LIMITS);
-        assert_eq!(ended, Ending::Stuck);
+        let (ending, _) =
+            run_scenario(&scenario.clone().fault("resume 2 at 300ms"), TestClient::new(actions.clone(), 1), LIMITS);
+        assert_eq!(ending, Ending::Done);
+        let (ending, time) = run_scenario(&scenario.fault("crash 2 at 200ms"), TestClient::new(actions, 1), LIMITS);
+        assert_eq!(ending, Ending::Stuck);
         assert!(time >= at("200ms"), "{time}");
     }
 }
@@ -131,11 +133,11 @@ fn inputs_in_a_paused_node_do_not_keep_a_run_waiting() {
 /// A sync that takes longer than the patience is not a timer: the run waits for it.
 #[test]
 fn a_run_waits_for_a_slow_disk() {
-    let mut actions = ticking(50);
+    let mut actions = ticks(50);
     actions.extend([save(1), emit("answer")]);
     let scenario = Scenario::new(1).sync("fixed:200ms");
-    let (ended, time) = ending(&scenario, TestClient::new(actions, 1), LIMITS);
-    assert_eq!(ended, Ending::Done);
+    let (ending, time) = run_scenario(&scenario, TestClient::new(actions, 1), LIMITS);
+    assert_eq!(ending, Ending::Done);
     assert!(time >= at("200ms"), "{time}");
 }
 
@@ -143,21 +145,27 @@ fn a_run_waits_for_a_slow_disk() {
 #[test]
 fn a_run_stops_at_its_time_limit() {
     let until = |text| Limits { until: Some(at(text)), ..LIMITS };
-    assert_eq!(ending(&Scenario::new(1), TestClient::new(ticking(5), 1), until("35ms")), (Ending::Stopped, at("30ms")));
-    assert_eq!(ending(&Scenario::new(1), TestClient::new(ticking(5), 1), until("30ms")), (Ending::Stopped, at("30ms")));
+    assert_eq!(
+        run_scenario(&Scenario::new(1), TestClient::new(ticks(5), 1), until("35ms")),
+        (Ending::Stopped, at("30ms"))
+    );
+    assert_eq!(
+        run_scenario(&Scenario::new(1), TestClient::new(ticks(5), 1), until("30ms")),
+        (Ending::Stopped, at("30ms"))
+    );
     let mut world = Scenario::new(1).fault("skew 1 by 1ms at 1h").world(Trace::default());
-    let ended = finish(&mut world, TestClient::new([], 1), until("1s"));
-    assert_eq!(ended, (Ending::Stopped, Time::ZERO));
+    let ending = finish(&mut world, TestClient::new([], 1), until("1s"));
+    assert_eq!(ending, (Ending::Stopped, Time::ZERO));
     assert!(!world.observer().text.contains("skew"));
     // A run without further events is not stopped by the limit.
-    assert_eq!(ending(&Scenario::new(2), TestClient::new([send(2)], 1), until("1s")).0, Ending::Stuck);
+    assert_eq!(run_scenario(&Scenario::new(2), TestClient::new([send(2)], 1), until("1s")).0, Ending::Stuck);
 }
 
 #[test]
 fn a_run_stops_at_its_event_limit() {
     let limits = Limits { events: 5, ..LIMITS };
     let mut world = Scenario::new(1).world(());
-    assert_eq!(finish(&mut world, TestClient::new(ticking(50), 1), limits).0, Ending::Stopped);
+    assert_eq!(finish(&mut world, TestClient::new(ticks(50), 1), limits).0, Ending::Stopped);
     assert_eq!(world.events(), 5);
 }
 
@@ -178,14 +186,15 @@ fn clients_are_notified_in_order() {
 #[test]
 fn every_notification_restarts_the_patience() {
     // One event every 40 ms, less than the patience of 50 ms; then none.
-    let actions = (0..5).fold(ticking(20), |then, _| vec![set('w', "40ms", [vec![emit("word")], then].concat())]);
-    let (ended, time) = ending(&Scenario::new(1), TestClient::new(actions, 9), LIMITS);
-    assert_eq!((ended, time), (Ending::Stuck, at("200ms") + length("60ms")));
+    let actions = (0..5).fold(ticks(20), |then, _| vec![set('w', "40ms", [vec![emit("word")], then].concat())]);
+    let (ending, time) = run_scenario(&Scenario::new(1), TestClient::new(actions, 9), LIMITS);
+    assert_eq!((ending, time), (Ending::Stuck, at("200ms") + length("60ms")));
 }
 
 /// A client that sets its next alarm at the start and on every alarm, until there are no more. It
 /// gives no commands.
 struct AlarmClient {
+    /// The times and nodes of the remaining alarms, the next one last.
     alarms: Vec<(&'static str, u32)>,
     /// The notifications, with their times and nodes.
     received: Vec<String>,
@@ -248,7 +257,7 @@ fn alarms_fire_regardless_of_the_state_of_the_node() {
 /// fired.
 #[test]
 fn a_world_with_a_scheduled_alarm_is_not_quiet() {
-    let mut world = Scenario::new(1).command("0ms", 1, ticking(3)).world(());
+    let mut world = Scenario::new(1).command("0ms", 1, ticks(3)).world(());
     world.set_alarm(at("15ms"), node(1));
     while world.time() < at("10ms") && world.advance() {}
     assert!(world.has_plans() && !world.is_quiet() && !world.has_only_timers_left());
@@ -279,11 +288,11 @@ fn an_alarm_is_ordered_among_commands() {
 /// A run waits for a full disk that will have space again, and is stuck otherwise.
 #[test]
 fn a_run_waits_for_a_full_disk_that_has_an_end() {
-    let actions = [ticking(60), vec![save(1), emit("answer")]].concat();
-    let (ended, time) =
-        ending(&Scenario::new(1).fault("disk 1 full for 300ms"), TestClient::new(actions.clone(), 1), LIMITS);
-    assert_eq!(ended, Ending::Done);
+    let actions = [ticks(60), vec![save(1), emit("answer")]].concat();
+    let (ending, time) =
+        run_scenario(&Scenario::new(1).fault("disk 1 full for 300ms"), TestClient::new(actions.clone(), 1), LIMITS);
+    assert_eq!(ending, Ending::Done);
     assert!(time >= at("300ms"), "{time}");
-    let (ended, time) = ending(&Scenario::new(1).fault("disk 1 full"), TestClient::new(actions, 1), LIMITS);
-    assert_eq!((ended, time), (Ending::Stuck, at("60ms")));
+    let (ending, time) = run_scenario(&Scenario::new(1).fault("disk 1 full"), TestClient::new(actions, 1), LIMITS);
+    assert_eq!((ending, time), (Ending::Stuck, at("60ms")));
 }

@@ -1,4 +1,4 @@
-//! Timers: set, replaced, cancelled, set again.
+//! Timers: set, replaced, cancelled, set again. `common/trace.rs` explains the lines of a trace.
 
 use crate::common::{Action, Actions, Scenario, at, cancel, length, ping, send, send_message, set};
 use expect_test::expect;
@@ -27,8 +27,8 @@ fn setting_a_timer_replaces_the_one_of_the_same_name() {
     .assert_eq(&scenario.trace());
 }
 
-/// A timer can be cancelled before it is due, in the step that sets it, and by a message that
-/// arrives at the time it is due.
+/// A timer can be cancelled before it fires, in the step that sets it, and by a message that
+/// arrives at the time at which it would fire.
 #[test]
 fn a_cancelled_timer_never_fires() {
     let scenario = Scenario::new(2)
@@ -55,8 +55,8 @@ fn a_cancelled_timer_never_fires() {
 
 #[test]
 fn a_timer_may_be_set_again_by_its_own_firing() {
-    let again = |then: Actions| vec![set('a', "2ms", then)];
-    let scenario = Scenario::new(1).command("0ms", 1, again(again(again(vec![]))));
+    let set_again = |then: Actions| vec![set('a', "2ms", then)];
+    let scenario = Scenario::new(1).command("0ms", 1, set_again(set_again(set_again(vec![]))));
     let trace = scenario.trace();
     let fired: Vec<_> = trace.lines().filter(|line| line.contains("<")).collect();
     assert_eq!(fired, ["0ms 1 < command", "2ms 1 < timer a", "4ms 1 < timer a", "6ms 1 < timer a"]);

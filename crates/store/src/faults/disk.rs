@@ -56,7 +56,8 @@ pub(super) struct Disk {
     changes: Vec<Change>,
     pub(super) locked: BTreeSet<PathBuf>,
     pub(super) operations: u64,
-    pub(super) plan: Option<(u64, Fault)>,
+    /// The number of an operation, and the fault that occurs there.
+    pub(super) planned_fault: Option<(u64, Fault)>,
     pub(super) capacity: Option<u64>,
     without_power: bool,
     /// Counts the processes. Handles of earlier ones are invalid.
@@ -81,10 +82,11 @@ fn no_power() -> io::Error {
 }
 
 impl Disk {
-    fn turn(&mut self) -> io::Result<Outcome> {
+    /// Counts an operation and returns its planned outcome. Fails if the power is gone.
+    fn count_operation(&mut self) -> io::Result<Outcome> {
         self.check_power()?;
         self.operations += 1;
-        match self.plan {
+        match self.planned_fault {
             Some((operation, Fault::PowerLoss)) if operation == self.operations => {
                 self.without_power = true;
                 Ok(Outcome::LosesPower)
@@ -104,13 +106,13 @@ impl Disk {
 
     /// Counts an operation on names, and applies it unless it fails.
     fn change_names(&mut self, change: Change) -> io::Result<()> {
-        let turn = self.turn()?;
-        if let Outcome::Fails = turn {
+        let outcome = self.count_operation()?;
+        if let Outcome::Fails = outcome {
             return Err(failure());
         }
         change.apply(&mut self.names);
         self.changes.push(change);
-        if let Outcome::LosesPower = turn { Err(no_power()) } else { Ok(()) }
+        if let Outcome::LosesPower = outcome { Err(no_power()) } else { Ok(()) }
     }
 
     pub(super) fn used(&self) -> u64 {
@@ -132,8 +134,8 @@ impl Disk {
             None => Err(ErrorKind::NotFound.into()),
             Some(Entry::File(_)) => Err(ErrorKind::NotADirectory.into()),
             Some(Entry::Folder) => {
-                let state = self.names.keys().filter(|path| path.parent() == Some(folder));
-                Ok(state.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
+                let paths = self.names.keys().filter(|path| path.parent() == Some(folder));
+                Ok(paths.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect())
             }
         }
     }
@@ -161,7 +163,7 @@ impl Disk {
     }
 
     pub(super) fn sync_folder(&mut self, folder: &Path) -> io::Result<()> {
-        match self.turn()? {
+        match self.count_operation()? {
             Outcome::Succeeds => {
                 self.make_names_durable(folder);
                 Ok(())
@@ -200,7 +202,8 @@ impl Disk {
         let is_moved =
             self.changes.iter().any(|change| matches!(change, Change::Move(from, to) if from == path || to == path));
         if !is_moved && !self.durable_names.contains_key(path) {
-            let is_about = |change: &Change| matches!(change, Change::Add(it, _) | Change::Remove(it) if it == path);
+            let is_about =
+                |change: &Change| matches!(change, Change::Add(name, _) | Change::Remove(name) if name == path);
             self.changes.retain(|change| !is_about(change));
         }
     }
@@ -248,15 +251,15 @@ impl Disk {
     }
 
     pub(super) fn write_at(&mut self, inode: usize, offset: usize, bytes: &[u8]) -> io::Result<()> {
-        let turn = self.turn()?;
-        if let Outcome::Fails = turn {
+        let outcome = self.count_operation()?;
+        if let Outcome::Fails = outcome {
             return Err(failure());
         }
         let growth = (offset + bytes.len()).saturating_sub(self.inodes[inode].current().len());
-        let room = self.capacity.map_or(usize::MAX, |capacity| capacity.saturating_sub(self.used()) as usize);
-        let lacking = growth.saturating_sub(room).min(bytes.len());
+        let free_bytes = self.capacity.map_or(usize::MAX, |capacity| capacity.saturating_sub(self.used()) as usize);
+        let lacking = growth.saturating_sub(free_bytes).min(bytes.len());
         self.inodes[inode].write_at(offset, &bytes[..bytes.len() - lacking]);
-        match turn {
+        match outcome {
             Outcome::LosesPower => Err(no_power()),
             Outcome::Succeeds | Outcome::Fails if lacking > 0 => Err(ErrorKind::StorageFull.into()),
             Outcome::Succeeds | Outcome::Fails => Ok(()),
@@ -264,16 +267,16 @@ impl Disk {
     }
 
     pub(super) fn truncate(&mut self, inode: usize, length: usize) -> io::Result<()> {
-        let turn = self.turn()?;
-        if let Outcome::Fails = turn {
+        let outcome = self.count_operation()?;
+        if let Outcome::Fails = outcome {
             return Err(failure());
         }
         self.inodes[inode].truncate(length);
-        if let Outcome::LosesPower = turn { Err(no_power()) } else { Ok(()) }
+        if let Outcome::LosesPower = outcome { Err(no_power()) } else { Ok(()) }
     }
 
     pub(super) fn sync(&mut self, inode: usize) -> io::Result<()> {
-        match self.turn()? {
+        match self.count_operation()? {
             Outcome::Succeeds => {
                 self.inodes[inode].sync();
                 Ok(())
@@ -286,10 +289,11 @@ impl Disk {
         }
     }
 
-    pub(super) fn change(&mut self, path: &Path, change: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+    /// Edits the content of a file on the disk itself. Returns whether `edit` changed it.
+    pub(super) fn edit(&mut self, path: &Path, edit: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
         let Ok(inode) = self.find(path) else { return false };
         let mut content = self.inodes[inode].current().clone();
-        let changed = change(&mut content);
+        let changed = edit(&mut content);
         if changed {
             self.inodes[inode].replace(content);
         }
@@ -298,7 +302,7 @@ impl Disk {
 
     pub(super) fn restart_process(&mut self) {
         self.locked.clear();
-        self.plan = None;
+        self.planned_fault = None;
         self.process += 1;
     }
 
@@ -316,14 +320,16 @@ impl Disk {
             self.inodes.iter_mut().for_each(|inode| inode.keep_sectors(&mut rng));
         } else {
             let kept = rng.up_to(self.changes.len());
-            self.keep_names(|place, _| place < kept);
+            self.keep_names(|index, _| index < kept);
             self.inodes.iter_mut().for_each(|inode| inode.keep_prefix(&mut rng));
         }
     }
 
+    /// Makes those unsynced changes of names durable that `is_kept` selects by their index, and
+    /// drops the others.
     fn keep_names(&mut self, mut is_kept: impl FnMut(usize, &Change) -> bool) {
-        for (place, change) in std::mem::take(&mut self.changes).into_iter().enumerate() {
-            if is_kept(place, &change) {
+        for (index, change) in std::mem::take(&mut self.changes).into_iter().enumerate() {
+            if is_kept(index, &change) {
                 change.apply(&mut self.durable_names);
             }
         }

@@ -22,6 +22,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
+    /// A random number from 0 to `max`, inclusive.
     pub(super) fn up_to(&mut self, max: usize) -> usize {
         (self.next() % (max as u64 + 1)) as usize
     }
@@ -48,7 +49,7 @@ impl Change {
         }
     }
 
-    /// The change up to some byte. A change of length is atomic.
+    /// The change up to a random byte; `None` if that is nothing. A change of length is atomic.
     fn torn(&self, rng: &mut Rng) -> Option<Self> {
         match self {
             Self::Write { offset, bytes } => {
@@ -67,7 +68,8 @@ pub(super) struct Inode {
     /// Changes since the last sync, in order.
     changes: Vec<Change>,
     /// Content before the first of these changes. After a failed sync it differs from `durable`.
-    before: Vec<u8>,
+    base: Vec<u8>,
+    /// Numbers of the sectors that differ from the disk.
     dirty: BTreeSet<usize>,
 }
 
@@ -90,7 +92,7 @@ impl Inode {
 
     fn change(&mut self, change: Change) {
         if self.changes.is_empty() {
-            self.before.clone_from(&self.current);
+            self.base.clone_from(&self.current);
         }
         let old_length = self.current.len();
         change.apply(&mut self.current);
@@ -131,13 +133,13 @@ impl Inode {
     pub(super) fn keep_sectors(&mut self, rng: &mut Rng) {
         let versions = self.versions();
         let mut content = self.durable.clone();
-        let length_after = rng.up_to(versions.len());
-        let length = if length_after == 0 { content.len() } else { versions[length_after - 1].len() };
+        let changes = rng.up_to(versions.len());
+        let length = if changes == 0 { content.len() } else { versions[changes - 1].len() };
         content.resize(length, 0);
         for sector in &self.dirty {
-            let after = rng.up_to(versions.len());
-            if after > 0 {
-                copy_sector(&versions[after - 1], &mut content, *sector);
+            let changes = rng.up_to(versions.len());
+            if changes > 0 {
+                copy_sector(&versions[changes - 1], &mut content, *sector);
             }
         }
         self.replace(content);
@@ -154,8 +156,9 @@ impl Inode {
         self.replace(content);
     }
 
+    /// The content after each unsynced change.
     fn versions(&self) -> Vec<Vec<u8>> {
-        let mut content = self.before.clone();
+        let mut content = self.base.clone();
         let after = |change: &Change| {
             change.apply(&mut content);
             content.clone()
@@ -168,7 +171,7 @@ impl Inode {
 fn copy_sector(from: &[u8], to: &mut [u8], sector: usize) {
     let begin = (sector * SECTOR).min(to.len());
     let end = (begin + SECTOR).min(to.len());
-    for (place, byte) in to[begin..end].iter_mut().enumerate() {
-        *byte = from.get(begin + place).copied().unwrap_or(0);
+    for (index, byte) in to[begin..end].iter_mut().enumerate() {
+        *byte = from.get(begin + index).copied().unwrap_or(0);
     }
 }

@@ -59,13 +59,13 @@ impl FaultyFiles {
 
     /// Plans a fault at the operation with this number.
     pub fn fail_at(&self, operation: u64, fault: Fault) {
-        self.disk().plan = Some((operation, fault));
+        self.disk().planned_fault = Some((operation, fault));
     }
 
     /// Removes the planned fault and the size limit.
     pub fn heal(&self) {
         let mut disk = self.disk();
-        disk.plan = None;
+        disk.planned_fault = None;
         disk.capacity = None;
     }
 
@@ -94,7 +94,7 @@ impl FaultyFiles {
 
     /// Changes a byte on the disk itself. Returns `false` if it does not exist.
     pub fn flip(&self, path: &Path, offset: usize, mask: u8) -> bool {
-        self.disk().change(path, |bytes| match bytes.get_mut(offset) {
+        self.disk().edit(path, |bytes| match bytes.get_mut(offset) {
             Some(byte) => {
                 *byte ^= mask;
                 true
@@ -106,7 +106,7 @@ impl FaultyFiles {
     /// Replaces the content of a file on the disk itself. Returns `false` if the file does not
     /// exist.
     pub fn replace(&self, path: &Path, content: &[u8]) -> bool {
-        self.disk().change(path, |bytes| {
+        self.disk().edit(path, |bytes| {
             *bytes = content.to_vec();
             true
         })

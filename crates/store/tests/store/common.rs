@@ -26,6 +26,7 @@ pub(crate) struct TestLog {
     /// Number of writes ever applied, which distinguishes all states of a workload.
     pub(crate) writes: u64,
     pub(crate) vote: u64,
+    /// Number of entries dropped from the beginning.
     pub(crate) compacted: u64,
     pub(crate) entries: Vec<Arc<[u8]>>,
     pub(crate) was_wiped: bool,
@@ -79,6 +80,7 @@ impl Rng {
         Self(seed.wrapping_mul(2).wrapping_add(1))
     }
 
+    /// A random number less than `bound`, by a linear congruential generator.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
@@ -141,10 +143,11 @@ fn random_write(rng: &mut Rng, state: &TestLog, entry_bytes: u64) -> Write {
         1 => Write::Compact(state.compacted + rng.below(state.entries.len() as u64 + 1)),
         2 => put(state.compacted + rng.below(state.entries.len() as u64 + 1), vec![7; 20]),
         3 => put(state.last(), vec![0; rng.below(entry_bytes) as usize]),
-        _ => put(state.last(), (0..rng.below(entry_bytes)).map(|place| (place ^ state.writes) as u8).collect()),
+        _ => put(state.last(), (0..rng.below(entry_bytes)).map(|index| (index ^ state.writes) as u8).collect()),
     }
 }
 
+/// How far a workload got before an operation failed.
 #[derive(Debug)]
 pub(crate) struct Stop {
     pub(crate) created: bool,
@@ -172,8 +175,8 @@ pub(crate) fn contents(files: &FaultyFiles) -> Result<TestLog, StoreError> {
 /// Every kind of loss of unsynced changes, each with several seeds.
 pub(crate) fn losses(seed: u64, seeds: u64) -> Vec<Loss> {
     let mut losses = vec![Loss::Everything];
-    for one in 0..seeds {
-        let seed = seed.wrapping_mul(1_000).wrapping_add(one);
+    for index in 0..seeds {
+        let seed = seed.wrapping_mul(1_000).wrapping_add(index);
         losses.extend([Loss::Sectors { seed }, Loss::Prefix { seed }]);
     }
     losses

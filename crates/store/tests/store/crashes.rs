@@ -27,7 +27,7 @@ fn check(files: &FaultyFiles, workload: &Workload, stop: &Stop, context: &str) -
 }
 
 /// Runs the workload until the power fails at this operation. Nothing is lost yet.
-fn until(workload: &Workload, operation: u64) -> (FaultyFiles, Stop) {
+fn run_until_power_loss(workload: &Workload, operation: u64) -> (FaultyFiles, Stop) {
     let files = FaultyFiles::new();
     files.fail_at(operation, Fault::PowerLoss);
     let stop = workload.run(&files, SMALL).err().expect("the power fails during the workload");
@@ -45,31 +45,34 @@ fn operations(workload: &Workload) -> u64 {
 /// Crashes at every operation; recovers; and crashes at every operation of that recovery too.
 fn crash_everywhere(seed: u64, appends: usize, entry_bytes: u64, seeds: u64) {
     let workload = Workload::new(seed, appends, entry_bytes);
-    let all = operations(&workload);
+    let total = operations(&workload);
     let mut torn = 0;
-    let mut under_way = 0;
-    for operation in 1..=all {
-        let (crashed, stop) = until(&workload, operation);
+    let mut kept_unfinished = 0;
+    for operation in 1..=total {
+        let (crashed, stop) = run_until_power_loss(&workload, operation);
         for loss in losses(operation, seeds) {
-            let context = format!("workload {seed}, power loss at operation {operation} of {all}, {loss:?}");
+            let context = format!("workload {seed}, power loss at operation {operation} of {total}, {loss:?}");
             let files = crashed.duplicate();
             files.power_on(loss);
             let before = files.duplicate();
-            let begun = files.operations();
+            let operations_before = files.operations();
             let found = check(&files, &workload, &stop, &context);
-            let recovery = files.operations() - begun;
+            let recovery_operations = files.operations() - operations_before;
             // The state that recovery returned must survive the next crash.
             files.power_on(Loss::Everything);
             if let Some(found) = &found {
                 assert_eq!(&contents(&files).unwrap(), found, "{context}: recovered, then lost");
-                under_way += u64::from(found != &workload.states[stop.acknowledged]);
+                kept_unfinished += u64::from(found != &workload.states[stop.acknowledged]);
                 torn += u64::from(open(&before.duplicate(), SMALL).unwrap().2.torn_bytes > 0);
             }
-            crash_during_recovery(&before, recovery, &workload, &stop, &context);
+            crash_during_recovery(&before, recovery_operations, &workload, &stop, &context);
         }
     }
     assert!(torn > 50, "only {torn} crashes tore a frame: the test no longer covers them");
-    assert!(under_way > 50, "only {under_way} crashes kept the unfinished append: the test no longer covers them");
+    assert!(
+        kept_unfinished > 50,
+        "only {kept_unfinished} crashes kept the unfinished append: the test no longer covers them"
+    );
 }
 
 fn crash_during_recovery(before: &FaultyFiles, operations: u64, workload: &Workload, stop: &Stop, context: &str) {

@@ -65,16 +65,16 @@ fn damage_is_refused_until_the_node_is_reseeded_even_if_its_identity_is_damaged_
 #[test]
 fn reseeding_survives_a_crash_at_every_operation() {
     let (before, workload) = completed();
-    let begun = before.operations();
-    let all = {
+    let operations_before = before.operations();
+    let operations = {
         let files = before.duplicate();
         replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap();
-        files.operations() - begun
+        files.operations() - operations_before
     };
-    for operation in 1..=all {
+    for operation in 1..=operations {
         for loss in losses(operation, 4) {
             let files = before.duplicate();
-            files.fail_at(begun + operation, Fault::PowerLoss);
+            files.fail_at(operations_before + operation, Fault::PowerLoss);
             replace_lost_in::<TestLog, _>(files.clone(), folder(), owner(), Incarnation(1_000)).unwrap_err();
             files.power_on(loss);
             match contents(&files) {

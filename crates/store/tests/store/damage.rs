@@ -5,13 +5,13 @@ use quorate_store::faults::FaultyFiles;
 use quorate_store::{FileSystem, Settings, StoreError};
 use std::path::{Path, PathBuf};
 
-const FEW: Settings = Settings { segment_bytes: 1 << 20, ahead_bytes: 600 };
+const ONE_SEGMENT: Settings = Settings { segment_bytes: 1 << 20, ahead_bytes: 600 };
 
 /// A small log that ends with an append of one entry.
 fn log(last: Vec<u8>) -> (FaultyFiles, Workload, TestLog) {
     let files = FaultyFiles::new();
     let workload = Workload::new(5, 6, 120);
-    let mut store = workload.run(&files, FEW).unwrap_or_else(|stop| panic!("{stop:?}"));
+    let mut store = workload.run(&files, ONE_SEGMENT).unwrap_or_else(|stop| panic!("{stop:?}"));
     store.append(&[put(store.contents().last(), last)]).unwrap();
     let end = store.contents().clone();
     drop(store);
@@ -24,7 +24,7 @@ fn segment() -> PathBuf {
 
 /// Changes every byte. Each time the store must have equal contents or report the offset of the
 /// damage.
-fn flip_everything(last: Vec<u8>) {
+fn flip_every_byte(last: Vec<u8>) {
     let (files, _, end) = log(last);
     for path in files.paths() {
         let bytes = files.read(&path).unwrap();
@@ -56,12 +56,12 @@ fn flip_everything(last: Vec<u8>) {
 
 #[test]
 fn a_changed_byte_before_a_small_last_append_is_detected() {
-    flip_everything(vec![1; 10]);
+    flip_every_byte(vec![1; 10]);
 }
 
 #[test]
 fn a_changed_byte_before_a_last_append_of_zeros_is_detected() {
-    flip_everything(vec![0; 2_000]);
+    flip_every_byte(vec![0; 2_000]);
 }
 
 /// A log alone cannot detect that whole appends are missing at its end, but none may be missing
@@ -91,7 +91,7 @@ fn a_frame_inside_an_entry_is_not_read_as_a_frame_of_the_log() {
     let (files, ..) = log(vec![1; 100]);
     let copy = files.read(&segment()).unwrap();
     let frames = copy[..copy.iter().rposition(|byte| *byte != 0).unwrap()].to_vec();
-    let (mut store, found, _) = open(&files, FEW).unwrap();
+    let (mut store, found, _) = open(&files, ONE_SEGMENT).unwrap();
     store.append(&[put(found.last(), frames.clone())]).unwrap();
     let before = files.read(&segment()).unwrap();
     store.append(&[put(found.last() + 1, frames)]).unwrap();
@@ -104,7 +104,7 @@ fn a_frame_inside_an_entry_is_not_read_as_a_frame_of_the_log() {
     let begin = before.iter().rposition(|byte| *byte != 0).unwrap() + 1;
     let sector = (begin / 512 + 1) * 512;
     let torn: Vec<u8> =
-        bytes.iter().enumerate().map(|(place, byte)| if place / 512 == sector / 512 { 0 } else { *byte }).collect();
+        bytes.iter().enumerate().map(|(index, byte)| if index / 512 == sector / 512 { 0 } else { *byte }).collect();
     assert!(files.replace(&segment(), &torn));
     let (_, found, recovery) = open(&files, SMALL).unwrap();
     assert!(recovery.torn_bytes > 0);

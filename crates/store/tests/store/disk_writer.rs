@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 const DEADLINE: Duration = Duration::from_secs(60);
-const SOON: RetryDelays = RetryDelays { first: Duration::from_millis(1), longest: Duration::from_millis(4) };
+const SHORT_DELAYS: RetryDelays = RetryDelays { first: Duration::from_millis(1), longest: Duration::from_millis(4) };
 
 fn start(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Receiver<Report>) {
     let (disk_writer, reports, gate) = start_gated(files, capacity);
@@ -28,7 +28,7 @@ fn start_gated(files: &FaultyFiles, capacity: usize) -> (DiskWriter<TestLog>, Re
         let _ = sender.send(report);
         let _ = gate.recv();
     };
-    (DiskWriter::start(store, capacity, SOON, report).unwrap(), reports, open_gate)
+    (DiskWriter::start(store, capacity, SHORT_DELAYS, report).unwrap(), reports, open_gate)
 }
 
 fn next(reports: &Receiver<Report>) -> Report {

@@ -44,8 +44,8 @@ impl ErrorTest {
         Store::open(&self.folder, owner, SMALL).map(|(store, log, _)| (store, log))
     }
 
-    fn refuses(&self, expected: Expect) {
-        self.message(self.open_as(owner())).are(expected);
+    fn assert_open_fails(&self, expected: Expect) {
+        self.message(self.open_as(owner())).assert_is(expected);
     }
 
     /// The message of an error, with the temporary folder's path replaced.
@@ -58,7 +58,7 @@ impl ErrorTest {
 struct Message(String);
 
 impl Message {
-    fn are(self, expected: Expect) {
+    fn assert_is(self, expected: Expect) {
         expected.assert_eq(&self.0);
     }
 }
@@ -98,7 +98,7 @@ fn a_folder_cannot_be_opened_twice() {
     let test = ErrorTest::new();
     let first = test.open_as(owner()).unwrap();
     for refused in [test.open_as(owner()).map(|_| ()), replace_lost::<TestLog>(&test.folder, owner()).map(|_| ())] {
-        test.message(refused).are(expect![[r#"
+        test.message(refused).assert_is(expect![[r#"
             SOME/data is in use by a running node. Stop that node first; two writers would destroy the
             log.
         "#]]);
@@ -111,7 +111,7 @@ fn a_folder_cannot_be_opened_twice() {
 fn another_node_is_refused() {
     let test = ErrorTest::new();
     let other = Owner { node: NodeId::from_index(4), ..owner() };
-    test.message(test.open_as(other)).are(expect![[r#"
+    test.message(test.open_as(other)).assert_is(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
         is node 5 of cluster 00000000000000000000000000c0ffee. No data was changed; start the node
         with its own data folder.
@@ -124,7 +124,7 @@ fn another_node_is_refused() {
 fn another_cluster_is_refused() {
     let test = ErrorTest::new();
     let other = Owner { cluster: ClusterId(1), ..owner() };
-    test.message(test.open_as(other)).are(expect![[r#"
+    test.message(test.open_as(other)).assert_is(expect![[r#"
         SOME/data/identity belongs to node 3 of cluster 00000000000000000000000000c0ffee, but this
         is node 3 of cluster 00000000000000000000000000000001. No data was changed; start the node
         with its own data folder.
@@ -138,7 +138,7 @@ fn a_log_of_another_node_is_refused() {
     let stranger = Owner { node: NodeId::from_index(0), ..owner() };
     create_joiner::<TestLog>(&other.folder, stranger).unwrap();
     fs::copy(other.log(), test.log()).unwrap();
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 belongs to node 1 of cluster 00000000000000000000000000c0ffee, but
         this is node 3 of cluster 00000000000000000000000000c0ffee. No data was changed; start the
         node with its own data folder.
@@ -149,14 +149,14 @@ fn a_log_of_another_node_is_refused() {
 fn newer_formats_are_refused() {
     let test = ErrorTest::new();
     test.change(&test.log(), |bytes| bytes[8] = 2);
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 has format 2; this version reads formats up to 1. No data was
         changed; start a version of Quorate that reads format 2.
     "#]]);
     let identity = test.folder.join("identity");
     let text = fs::read_to_string(&identity).unwrap();
     fs::write(&identity, text.replace("format 1", "format 17")).unwrap();
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data/identity has format 17; this version reads formats up to 1. No data was changed;
         start a version of Quorate that reads format 17.
     "#]]);
@@ -168,19 +168,19 @@ fn newer_formats_are_refused() {
 fn a_missing_folder_identity_and_log_have_different_errors() {
     let test = ErrorTest::new();
     fs::remove_file(test.log()).unwrap();
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data has an identity but no log: the promises that this node made to its peers are
         lost, and it must not start as if it had made none. Re-seed the node from its peers: this
         moves the log aside and creates an empty one.
     "#]]);
     fs::remove_file(test.folder.join("identity")).unwrap();
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data is not a data folder: it has no file 'identity'. Create it by founding or
         joining a cluster, or correct the path.
     "#]]);
     let whole = ErrorTest::new();
     fs::remove_file(whole.folder.join("identity")).unwrap();
-    whole.refuses(expect![[r#"
+    whole.assert_open_fails(expect![[r#"
         SOME/data/identity is missing or damaged, so the owner of the log is unknown. No data was
         changed. Restore the file if you have a copy. Otherwise: Re-seed the node from its peers:
         this moves the log aside and creates an empty one, with a new identity.
@@ -202,13 +202,13 @@ fn a_missing_lock_file_is_created_again() {
 fn empty_files_are_damage() {
     let test = ErrorTest::new();
     fs::write(test.log(), b"").unwrap();
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 0: the file ends inside its header. The node
         does not start, because promises to its peers may be missing; no data was changed. Re-seed
         the node from its peers: this moves the log aside and creates an empty one.
     "#]]);
     fs::write(test.folder.join("identity"), b"").unwrap();
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data/identity is missing or damaged, so the owner of the log is unknown. No data was
         changed. Restore the file if you have a copy. Otherwise: Re-seed the node from its peers:
         this moves the log aside and creates an empty one, with a new identity.
@@ -221,7 +221,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
     fs::remove_dir_all(&test.folder).unwrap();
     fs::write(&test.folder, b"notes").unwrap();
     for refused in [test.open_as(owner()).map(|_| ()), create_founder::<TestLog>(&test.folder, owner())] {
-        test.message(refused).are(expect![[r#"
+        test.message(refused).assert_is(expect![[r#"
             SOME/data must be a folder, but it is a file. Correct the path.
         "#]]);
     }
@@ -231,7 +231,7 @@ fn a_file_in_the_place_of_the_folder_is_refused() {
 fn a_folder_is_created_once() {
     let test = ErrorTest::new();
     for created in [create_founder::<TestLog>(&test.folder, owner()), create_joiner::<TestLog>(&test.folder, owner())] {
-        test.message(created).are(expect![[r#"
+        test.message(created).assert_is(expect![[r#"
             SOME/data is already a data folder. It was not changed; open it, or choose another folder.
         "#]]);
     }
@@ -244,7 +244,7 @@ fn damage_is_reported_with_its_offset() {
     let bytes = fs::read(test.log()).unwrap();
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
     test.change(&test.log(), |bytes| bytes[end / 2 + 20] ^= 1);
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 139 (frame 2): the frame is not valid, and
         complete frames follow it. The node does not start, because promises to its peers may be
         missing; no data was changed. Re-seed the node from its peers: this moves the log aside
@@ -252,7 +252,7 @@ fn damage_is_reported_with_its_offset() {
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
     test.change(&test.log(), |bytes| bytes[end - 10] ^= 1);
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 199 (frame 3): the frame is complete, but its
         checksum is wrong. The node does not start, because promises to its peers may be missing;
         no data was changed. Re-seed the node from its peers: this moves the log aside and creates
@@ -260,7 +260,7 @@ fn damage_is_reported_with_its_offset() {
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
     test.change(&test.log(), |bytes| bytes[50] ^= 1);
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 48: the checkpoint at the start of the segment
         is not valid. The node does not start, because promises to its peers may be missing; no
         data was changed. Re-seed the node from its peers: this moves the log aside and creates an
@@ -268,7 +268,7 @@ fn damage_is_reported_with_its_offset() {
     "#]]);
     fs::write(test.log(), &bytes).unwrap();
     test.change(&test.log(), |bytes| bytes[0] ^= 1);
-    test.refuses(expect![[r#"
+    test.assert_open_fails(expect![[r#"
         SOME/data/log-00000001 is damaged at byte 0: it does not start with the magic bytes of a
         log segment. The node does not start, because promises to its peers may be missing; no
         data was changed. Re-seed the node from its peers: this moves the log aside and creates an
@@ -289,7 +289,7 @@ fn writes_of_another_protocol_are_refused() {
         }
     }
     let test = ErrorTest::new();
-    test.message(Store::<OtherContents>::open(&test.folder, owner(), SMALL)).are(expect![[r#"
+    test.message(Store::<OtherContents>::open(&test.folder, owner(), SMALL)).assert_is(expect![[r#"
         SOME/data/log-00000001 is intact, but frame 0 at byte 48 cannot be decoded (The original
         data was not well encoded): another protocol or version wrote the log. No data was
         changed; start the version that wrote it.
@@ -338,13 +338,13 @@ impl FileSystem for Forbidden {
 #[test]
 fn a_forbidden_folder_is_reported() {
     let test = ErrorTest::new();
-    test.message(Store::<TestLog, _>::open_in(Forbidden, &test.folder, owner(), SMALL)).are(expect![[r#"
+    test.message(Store::<TestLog, _>::open_in(Forbidden, &test.folder, owner(), SMALL)).assert_is(expect![[r#"
         Cannot list SOME/data: permission denied. Data acknowledged before is not affected; fix
         the cause, then restart the node.
     "#]]);
     let identity = Identity { owner: owner(), origin: Origin::Joined };
     let created = create_in::<TestLog, _>(Forbidden, &test.folder, identity, Incarnation::FIRST);
-    test.message(created).are(expect![[r#"
+    test.message(created).assert_is(expect![[r#"
         Cannot create SOME/data: permission denied. Data acknowledged before is not affected; fix
         the cause, then restart the node.
     "#]]);
@@ -359,18 +359,18 @@ fn full_and_failed_disks_are_reported() {
     create(&files).unwrap();
     let (mut store, ..) = open(&files, SMALL).unwrap();
     files.limit(files.used());
-    test.message(store.append(&[put(0, vec![1])])).are(expect![[r#"
+    test.message(store.append(&[put(0, vec![1])])).assert_is(expect![[r#"
         The disk is full: cannot write /data/node/log-00000001 (no storage space). No acknowledged
         data is lost, and no part of this write remains. Free some space; the same write can then
         be tried again.
     "#]]);
     files.heal();
     files.fail_at(files.operations() + 2, Fault::Error);
-    test.message(store.append(&[put(0, vec![1])])).are(expect![[r#"
+    test.message(store.append(&[put(0, vec![1])])).assert_is(expect![[r#"
         Cannot write /data/node/log-00000001: Input/output error (os error 5). Data acknowledged
         before is not affected; fix the cause, then restart the node.
     "#]]);
-    test.message(store.append(&[put(0, vec![1])])).are(expect![[r#"
+    test.message(store.append(&[put(0, vec![1])])).assert_is(expect![[r#"
         The store accepts no more writes, because the disk failed earlier (cannot write
         /data/node/log-00000001: Input/output error (os error 5)). After a failed sync the
         contents of the disk are unknown; restart the node, which then reads what was saved.
@@ -379,9 +379,9 @@ fn full_and_failed_disks_are_reported() {
 
 /// The contents of a later release.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Later(TestLog);
+struct LaterContents(TestLog);
 
-impl quorate_core::Durable for Later {
+impl quorate_core::Durable for LaterContents {
     const VERSION: u32 = 5;
     type Write = <TestLog as quorate_core::Durable>::Write;
     fn apply(&mut self, write: Self::Write) {
@@ -393,11 +393,11 @@ impl quorate_core::Durable for Later {
 fn newer_contents_are_refused_and_older_ones_read() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("later");
-    create_founder::<Later>(&folder, owner()).unwrap();
+    create_founder::<LaterContents>(&folder, owner()).unwrap();
     let error = Store::<TestLog>::open(&folder, owner(), Settings::default()).err().unwrap();
     assert!(matches!(error, StoreError::NewerContents { found: 5, known: 1, .. }), "{error}");
     assert!(error.to_string().contains("contents of version 5"), "{error}");
     let folder = temporary.path().join("earlier");
     create_founder::<TestLog>(&folder, owner()).unwrap();
-    assert!(Store::<Later>::open(&folder, owner(), Settings::default()).is_ok());
+    assert!(Store::<LaterContents>::open(&folder, owner(), Settings::default()).is_ok());
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const CHILD: &str = "QUORATE_STORE_CHILD_FOLDER";
+const CHILD_FOLDER_VARIABLE: &str = "QUORATE_STORE_CHILD_FOLDER";
 const SMALL: Settings = Settings { segment_bytes: 2_000, ahead_bytes: 4_096 };
 
 fn number(entry: &[u8]) -> u64 {
@@ -16,7 +16,7 @@ fn number(entry: &[u8]) -> u64 {
 /// Not a test of its own: the process that the other tests start and kill.
 #[test]
 fn child_that_appends_until_it_is_killed() {
-    let Ok(folder) = std::env::var(CHILD) else { return };
+    let Ok(folder) = std::env::var(CHILD_FOLDER_VARIABLE) else { return };
     let (mut store, log, _) = Store::<TestLog>::open(Path::new(&folder), owner(), SMALL).unwrap();
     let mut out = std::io::stdout().lock();
     writeln!(out).unwrap();
@@ -31,21 +31,21 @@ fn child_that_appends_until_it_is_killed() {
 }
 
 /// Runs the child, kills it at a random time, and returns the last number that it printed.
-fn kill_one(folder: &Path, rng: &mut Rng) -> u64 {
+fn run_and_kill(folder: &Path, rng: &mut Rng) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kills::child_that_appends_until_it_is_killed", "--nocapture"])
-        .env(CHILD, folder)
+        .env(CHILD_FOLDER_VARIABLE, folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut last = 0;
-    let mut wanted = rng.below(12);
+    let mut remaining = rng.below(12);
     let mut line = String::new();
-    while wanted > 0 && lines.read_line(&mut line).unwrap() > 0 {
-        last = saved(&line).unwrap_or(last);
-        wanted -= u64::from(saved(&line).is_some());
+    while remaining > 0 && lines.read_line(&mut line).unwrap() > 0 {
+        last = parse_saved(&line).unwrap_or(last);
+        remaining -= u64::from(parse_saved(&line).is_some());
         line.clear();
     }
     if last > 0 {
@@ -59,24 +59,24 @@ fn kill_one(folder: &Path, rng: &mut Rng) -> u64 {
     child.wait().unwrap();
     // Complete lines that it printed before the kill count too.
     while lines.read_line(&mut line).unwrap() > 0 {
-        last = saved(&line).unwrap_or(last);
+        last = parse_saved(&line).unwrap_or(last);
         line.clear();
     }
     last
 }
 
-fn saved(line: &str) -> Option<u64> {
+fn parse_saved(line: &str) -> Option<u64> {
     line.strip_prefix("saved ")?.strip_suffix('\n')?.parse().ok()
 }
 
-fn survives_kills(kills: u64) {
+fn check_kills(kills: u64) {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("data");
     create_founder::<TestLog>(&folder, owner()).unwrap();
     let mut rng = Rng::new(41);
     let mut before = 0;
     for kill in 0..kills {
-        let printed = kill_one(&folder, &mut rng);
+        let printed = run_and_kill(&folder, &mut rng);
         let (_, log, _) = Store::<TestLog>::open(&folder, owner(), SMALL).unwrap();
         let last = log.last();
         assert!(last >= printed.max(before), "kill {kill}: {printed} was printed, {last} is there");
@@ -93,11 +93,11 @@ fn survives_kills(kills: u64) {
 
 #[test]
 fn acknowledged_writes_survive_kills() {
-    survives_kills(60);
+    check_kills(60);
 }
 
 #[test]
 #[ignore = "long: ./check long"]
 fn acknowledged_writes_survive_three_hundred_kills() {
-    survives_kills(300);
+    check_kills(300);
 }

@@ -41,7 +41,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     (1_u64..5_000, 1_u64..3_000).prop_map(|(segment_bytes, ahead_bytes)| Settings { segment_bytes, ahead_bytes })
 }
 
-fn reopened(files: &FaultyFiles, settings: Settings, model: &TestLog) -> Store<TestLog, FaultyFiles> {
+fn reopen(files: &FaultyFiles, settings: Settings, model: &TestLog) -> Store<TestLog, FaultyFiles> {
     let (store, found, _) = open(files, settings).unwrap();
     assert_eq!(&found, model);
     store
@@ -49,7 +49,7 @@ fn reopened(files: &FaultyFiles, settings: Settings, model: &TestLog) -> Store<T
 
 proptest! {
     #[test]
-    fn a_store_is_the_fold_of_its_writes(settings in settings(), actions in proptest::collection::vec(action(), 0..60)) {
+    fn a_store_contains_all_its_writes_in_order(settings in settings(), actions in proptest::collection::vec(action(), 0..60)) {
         let files = FaultyFiles::new();
         create(&files).unwrap();
         let mut model = TestLog::default();
@@ -63,15 +63,15 @@ proptest! {
                 Action::Checkpoint => store.checkpoint().unwrap(),
                 Action::Reopen => {
                     drop(store);
-                    store = reopened(&files, settings, &model);
+                    store = reopen(&files, settings, &model);
                 }
                 Action::Crash(loss) => {
                     files.power_on(loss);
-                    store = reopened(&files, settings, &model);
+                    store = reopen(&files, settings, &model);
                 }
             }
         }
         drop(store);
-        drop(reopened(&files, settings, &model));
+        drop(reopen(&files, settings, &model));
     }
 }

@@ -84,7 +84,9 @@ fn chain(index: u32, length: u32) -> Wait {
 #[derive(Clone, Copy)]
 struct Queue {
     holder: u32,
+    /// The last waiter; the holder if none waits.
     last: u32,
+    /// Index of the queue in which the holder waits, if any.
     waits_in: Option<usize>,
 }
 
@@ -119,16 +121,18 @@ fn hot_locks(waiters: u32, random: &mut Random) -> Vec<Wait> {
     waits
 }
 
+/// Adds waits that would close a cycle: a waiter waits for one that is up to [`MAX_CYCLE`] − 1
+/// waits behind it.
 fn with_closing_waits(edges: &[Wait], random: &mut Random) -> Vec<Wait> {
-    let mut next = HashMap::new();
+    let mut waits_for = HashMap::new();
     let mut waits = Vec::with_capacity(edges.len() + edges.len() / CLOSING_INTERVAL as usize + 1);
     for (index, edge) in edges.iter().enumerate() {
         waits.push(*edge);
-        next.insert(edge.waiter, edge.on);
+        waits_for.insert(edge.waiter, edge.on);
         if random.below(CLOSING_INTERVAL) == 0 {
             let last = edges.get(random.below(index as u64 + 1) as usize).map_or(edge.waiter, |edge| edge.waiter);
             let steps = 1 + random.below(MAX_CYCLE - 1);
-            let first = (0..steps).fold(last, |at, _| next.get(&at).copied().unwrap_or(at));
+            let first = (0..steps).fold(last, |owner, _| waits_for.get(&owner).copied().unwrap_or(owner));
             waits.push(Wait { waiter: first, on: last });
         }
     }

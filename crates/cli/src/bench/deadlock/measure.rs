@@ -23,11 +23,11 @@ pub(super) struct Insertions {
 pub(super) fn insertions(waits: &[Wait]) -> Insertions {
     let mut refused = Vec::with_capacity(waits.len());
     let mut graph = WaitForGraph::new();
-    let begin = cpu_seconds();
+    let started = cpu_seconds();
     for Wait { waiter, on } in waits {
         refused.push(graph.wait(*waiter, Need::All(vec![*on])).is_err());
     }
-    Insertions { seconds: cpu_seconds() - begin, refused }
+    Insertions { seconds: cpu_seconds() - started, refused }
 }
 
 /// Returns the times, sorted, in seconds, in which our graph answers whether each wait would close
@@ -37,11 +37,11 @@ pub(super) fn answer_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result
     let mut times = Vec::with_capacity(waits.len());
     for (Wait { waiter, on }, refused) in waits.iter().zip(refused) {
         let need = Need::All(vec![*on]);
-        let begin = Instant::now();
+        let started = Instant::now();
         let closes = graph.would_deadlock(*waiter, &need).is_some();
-        times.push(begin.elapsed().as_secs_f64());
-        let same = closes == *refused && (closes || graph.wait(*waiter, need).is_ok());
-        anyhow::ensure!(same, "The graph gave two different answers to whether {waiter} may wait for {on}.");
+        times.push(started.elapsed().as_secs_f64());
+        let is_consistent = closes == *refused && (closes || graph.wait(*waiter, need).is_ok());
+        anyhow::ensure!(is_consistent, "The graph gave two different answers to whether {waiter} may wait for {on}.");
     }
     times.sort_unstable_by(f64::total_cmp);
     Ok(times)
@@ -55,14 +55,14 @@ pub(super) fn petgraph_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Resu
     let mut nodes: HashMap<u32, NodeIndex> = HashMap::new();
     let mut space = DfsSpace::new(&graph);
     let (mut seconds, mut measured) = (0.0, 0_usize);
-    let every = waits.len().div_ceil(SEARCHES).max(1);
+    let interval = waits.len().div_ceil(SEARCHES).max(1);
     for (chunk, (waits, refused)) in waits.chunks(CHUNK).zip(refused.chunks(CHUNK)).enumerate() {
-        let searches = chunk % every == every / 2;
-        let begin = cpu_seconds();
+        let is_measured = chunk % interval == interval / 2;
+        let started = cpu_seconds();
         for (wait, refused) in waits.iter().zip(refused) {
             let mut node = |owner: u32| *nodes.entry(owner).or_insert_with(|| graph.add_node(owner));
             let (waiter, on) = (node(wait.waiter), node(wait.on));
-            if searches {
+            if is_measured {
                 let closes = has_path_connecting(&graph, on, waiter, Some(&mut space));
                 anyhow::ensure!(closes == *refused, disagreement(wait, closes));
             }
@@ -70,8 +70,8 @@ pub(super) fn petgraph_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Resu
                 graph.add_edge(waiter, on, ());
             }
         }
-        if searches {
-            seconds += cpu_seconds() - begin;
+        if is_measured {
+            seconds += cpu_seconds() - started;
             measured += waits.len();
         }
     }

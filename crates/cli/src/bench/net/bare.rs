@@ -1,7 +1,7 @@
 //! The baseline: a minimal tokio loop with buffers and a length prefix before each message.
 
 use super::partner::{self, Environment, Partner, announce};
-use super::{Contender, Figures, MESSAGES, ROUND_TRIPS, Small};
+use super::{Contender, Figures, MESSAGES, Payload, ROUND_TRIPS};
 use quorate_net::tls::Security;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufWriter};
@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsStream;
 
 /// Buffer size in bytes, the same as the maximum batch of a link.
-const BUFFER: usize = 64 << 10;
+const BUFFER_BYTES: usize = 64 << 10;
 
 /// A stream, plain or encrypted.
 trait Duplex: AsyncRead + AsyncWrite + Unpin {}
@@ -24,28 +24,28 @@ pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow
         let stream: Box<dyn Duplex> = match &security {
             Security::Plain => Box::new(stream),
             Security::Tls(identity) => {
-                let name = identity.server_name(partner::there())?;
+                let name = identity.server_name(partner::second_node())?;
                 Box::new(TlsStream::Client(identity.connector().connect(name, stream).await?))
             }
         };
         let (reader, writer) = ::tokio::io::split(stream);
         let mut connection = Connection::new(reader, writer);
-        let begin = Instant::now();
+        let started = Instant::now();
         for number in 1..=MESSAGES {
-            connection.send(&Small::new(number)).await?;
+            connection.send(&Payload::new(number)).await?;
         }
         connection.writer.flush().await?;
         connection.receive().await?;
-        let messages_per_second = MESSAGES as f64 / begin.elapsed().as_secs_f64();
+        let messages_per_second = MESSAGES as f64 / started.elapsed().as_secs_f64();
         let mut round_trips = Vec::new();
-        let mut last = Instant::now();
+        let mut last_receipt = Instant::now();
         for number in 1..=ROUND_TRIPS {
-            connection.send(&Small::new(MESSAGES + number)).await?;
+            connection.send(&Payload::new(MESSAGES + number)).await?;
             connection.writer.flush().await?;
             connection.receive().await?;
             let now = Instant::now();
-            round_trips.push((now - last).as_nanos() as u64);
-            last = now;
+            round_trips.push((now - last_receipt).as_nanos() as u64);
+            last_receipt = now;
         }
         Ok(Figures { messages_per_second, round_trips })
     })
@@ -64,9 +64,9 @@ pub(super) fn serve(security: Security) -> anyhow::Result<()> {
         let (reader, writer) = ::tokio::io::split(stream);
         let mut connection = Connection::new(reader, writer);
         // The loop ends when the first process closes the connection after its measurement.
-        while let Ok(small) = connection.receive().await {
-            if small.number >= MESSAGES {
-                connection.send(&small).await?;
+        while let Ok(payload) = connection.receive().await {
+            if payload.number >= MESSAGES {
+                connection.send(&payload).await?;
                 connection.writer.flush().await?;
             }
         }
@@ -87,22 +87,25 @@ struct Connection<R, W> {
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     fn new(reader: R, writer: W) -> Self {
         Self {
-            reader: BufReader::with_capacity(BUFFER, reader),
-            writer: BufWriter::with_capacity(BUFFER, writer),
+            reader: BufReader::with_capacity(BUFFER_BYTES, reader),
+            writer: BufWriter::with_capacity(BUFFER_BYTES, writer),
             message: Vec::new(),
         }
     }
 
-    async fn send(&mut self, small: &Small) -> anyhow::Result<()> {
+    async fn send(&mut self, payload: &Payload) -> anyhow::Result<()> {
         self.message.clear();
-        self.message = postcard::to_extend(small, std::mem::take(&mut self.message))?;
+        self.message = postcard::to_extend(payload, std::mem::take(&mut self.message))?;
         self.writer.write_u32_le(self.message.len() as u32).await?;
         Ok(self.writer.write_all(&self.message).await?)
     }
 
-    async fn receive(&mut self) -> anyhow::Result<Small> {
+    async fn receive(&mut self) -> anyhow::Result<Payload> {
         let length = self.reader.read_u32_le().await? as usize;
-        anyhow::ensure!(length < BUFFER, "The other process sent a message of {length} bytes; the limit is {BUFFER}.");
+        anyhow::ensure!(
+            length < BUFFER_BYTES,
+            "The other process sent a message of {length} bytes; the limit is {BUFFER_BYTES}."
+        );
         self.message.resize(length, 0);
         self.reader.read_exact(&mut self.message).await?;
         Ok(postcard::from_bytes(&self.message)?)

@@ -6,7 +6,7 @@ mod nodes;
 mod partner;
 
 use super::{met_or_missed, progress_bar};
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::BenchArgs;
 use crate::output::output;
 use crate::{interrupt, paint, report};
@@ -20,18 +20,18 @@ const MESSAGES: u64 = 2_000_000;
 /// Number of round trips per run.
 const ROUND_TRIPS: u64 = 20_000;
 /// Target: minimum message rate, relative to the bare loop.
-const MIN_SHARE: f64 = 0.6;
+const MIN_RATE_RATIO: f64 = 0.6;
 /// Target: maximum median round trip, relative to the bare loop.
-const MAX_TIMES: f64 = 1.3;
+const MAX_ROUND_TRIP_RATIO: f64 = 1.3;
 
 /// The payload: about as long as a request or reply of the algorithms for mutual exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Small {
+struct Payload {
     number: u64,
     value: u64,
 }
 
-impl Small {
+impl Payload {
     fn new(number: u64) -> Self {
         Self { number, value: 0x0123_4567_89AB_CDEF }
     }
@@ -114,13 +114,13 @@ struct Report {
     holds: bool,
 }
 
-pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
     if let Some(contender) = args.partner {
         partner::serve(contender, args)?;
-        return Ok(Verdict::Holds);
+        return Ok(CommandOutcome::Holds);
     }
     let cores = partner::cores();
-    let environment = Environment { certificates: Certificates::make()?, core: cores.map(|(_, last)| last) };
+    let environment = Environment { certificates: Certificates::make()?, second_core: cores.map(|(_, last)| last) };
     if let Some((first, _)) = cores {
         partner::pin(first);
     }
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
         for (index, contender) in Contender::ALL.into_iter().enumerate() {
             if interrupt::was_requested() {
                 bar.finish_and_clear();
-                return Ok(Verdict::Unfinished);
+                return Ok(CommandOutcome::Unfinished);
             }
             let security = if contender.is_encrypted() { "TLS" } else { "plain" };
             bar.set_message(format!("{}, {security}", if contender.is_bare() { "bare loop" } else { "nodes" }));
@@ -153,14 +153,14 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Verdict> {
     bar.finish_and_clear();
     let [bare, quorate, bare_tls, quorate_tls] = best;
     let rows = vec![row("plain", bare, quorate), row("TLS", bare_tls, quorate_tls)];
-    let holds = rows.first().is_some_and(|row| row.share >= MIN_SHARE && row.times <= MAX_TIMES);
-    let found = Report { messages: MESSAGES, round_trips: ROUND_TRIPS, rows, holds };
+    let holds = rows.first().is_some_and(|row| row.share >= MIN_RATE_RATIO && row.times <= MAX_ROUND_TRIP_RATIO);
+    let report = Report { messages: MESSAGES, round_trips: ROUND_TRIPS, rows, holds };
     if args.json {
-        report::json(&found)?;
+        report::print_json(&report)?;
     } else {
-        print(&found, args.runs)?;
+        print(&report, args.runs)?;
     }
-    Ok(Verdict::from_holds(holds))
+    Ok(CommandOutcome::from_holds(holds))
 }
 
 fn row(security: &'static str, bare: Best, quorate: Best) -> Row {
@@ -168,9 +168,9 @@ fn row(security: &'static str, bare: Best, quorate: Best) -> Row {
     Row { security, bare, quorate, share, times: quorate.p50_ns as f64 / bare.p50_ns.max(1) as f64 }
 }
 
-fn print(found: &Report, runs: u64) -> anyhow::Result<()> {
+fn print(report: &Report, runs: u64) -> anyhow::Result<()> {
     let mut out = output();
-    writeln!(out, "Small messages between two processes on loopback, one thread and one core each")?;
+    writeln!(out, "Payload messages between two processes on loopback, one thread and one core each")?;
     let runs = report::count(runs, "run");
     writeln!(
         out,
@@ -180,7 +180,7 @@ fn print(found: &Report, runs: u64) -> anyhow::Result<()> {
         format!("{:<8}{:<12}{:>16}{:>8}{:>12}{:>10}{:>8}", "", "", "one way", "ratio", "round trip", "p99", "ratio");
     writeln!(out, "{}", paint::bold(&heading))?;
     let micros = |nanos: u64| format!("{:.1} µs", nanos as f64 / 1_000.0);
-    for Row { security, bare, quorate, share, times } in &found.rows {
+    for Row { security, bare, quorate, share, times } in &report.rows {
         let line = |program: &str, best: &Best, share: String, times: String| {
             let rate = format!("{:.2} M/s", best.messages_per_second / 1e6);
             let (p50, p99) = (micros(best.p50_ns), micros(best.p99_ns));
@@ -190,12 +190,12 @@ fn print(found: &Report, runs: u64) -> anyhow::Result<()> {
         let quorate = line("quorate", quorate, format!("{share:.2}"), format!("{times:.2}"));
         writeln!(out, "{:<8}{quorate}", "")?;
     }
-    let Some(plain) = found.rows.first() else { return Ok(()) };
+    let Some(plain) = report.rows.first() else { return Ok(()) };
     writeln!(
         out,
-        "\nPlain: at least {MIN_SHARE} times the bare loop's message rate {}, at most {MAX_TIMES} times its round trip {}",
-        met_or_missed(plain.share >= MIN_SHARE),
-        met_or_missed(plain.times <= MAX_TIMES)
+        "\nPlain: at least {MIN_RATE_RATIO} times the bare loop's message rate {}, at most {MAX_ROUND_TRIP_RATIO} times its round trip {}",
+        met_or_missed(plain.share >= MIN_RATE_RATIO),
+        met_or_missed(plain.times <= MAX_ROUND_TRIP_RATIO)
     )?;
     Ok(())
 }

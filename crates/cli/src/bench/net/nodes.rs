@@ -1,7 +1,7 @@
 //! Two nodes of a minimal protocol that only sends messages and answers them.
 
-use super::partner::{Environment, Partner, announce, group, here, there};
-use super::{Contender, Figures, MESSAGES, ROUND_TRIPS, Small};
+use super::partner::{Environment, Partner, announce, first_node, group, second_node};
+use super::{Contender, Figures, MESSAGES, Payload, ROUND_TRIPS};
 use anyhow::Context;
 use quorate_core::{Describe, Effects, Input, Never, NodeId, Protocol, Time};
 use quorate_drive::{Clock, Disk, Parts, StartState};
@@ -14,14 +14,15 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 /// Number of messages that one command sends.
-const BURST: u64 = 100;
+const BURST_MESSAGES: u64 = 100;
 
 /// A node that sends messages, or answers them.
-struct Racer {
+struct BenchNode {
     other: NodeId,
+    /// Number of one-way messages sent.
     sent: u64,
     /// Start of the current round trip.
-    began: Time,
+    ping_sent_at: Time,
     /// Durations of the finished round trips in nanoseconds.
     round_trips: Vec<u64>,
 }
@@ -34,10 +35,10 @@ enum Command {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Message {
-    Load(Small),
+    Load(Payload),
     Done,
-    Ping(Small),
-    Pong(Small),
+    Ping(Payload),
+    Pong(Payload),
 }
 
 #[derive(Debug, Serialize)]
@@ -57,7 +58,7 @@ impl Describe for Message {
     }
 }
 
-impl Protocol for Racer {
+impl Protocol for BenchNode {
     type Command = Command;
     type Message = Message;
     type Timer = Never;
@@ -69,21 +70,21 @@ impl Protocol for Racer {
             Input::Command(Command::Burst(count)) => {
                 for _ in 0..count {
                     self.sent += 1;
-                    out.send(self.other, Message::Load(Small::new(self.sent)));
+                    out.send(self.other, Message::Load(Payload::new(self.sent)));
                 }
             }
             Input::Command(Command::RoundTrips) => {
-                self.began = now;
-                out.send(self.other, Message::Ping(Small::new(1)));
+                self.ping_sent_at = now;
+                out.send(self.other, Message::Ping(Payload::new(1)));
             }
-            Input::Message { message: Message::Load(small), .. } => {
-                if small.number == MESSAGES {
+            Input::Message { message: Message::Load(payload), .. } => {
+                if payload.number == MESSAGES {
                     out.send(self.other, Message::Done);
                 }
             }
             Input::Message { message: Message::Done, .. } => out.emit(Event::Done),
-            Input::Message { message: Message::Ping(small), .. } => out.send(self.other, Message::Pong(small)),
-            Input::Message { message: Message::Pong(small), .. } => self.pong(now, small, out),
+            Input::Message { message: Message::Ping(payload), .. } => out.send(self.other, Message::Pong(payload)),
+            Input::Message { message: Message::Pong(payload), .. } => self.finish_round_trip(now, payload, out),
             Input::Timer(never) => match never {},
             Input::Start { .. }
             | Input::Saved(_)
@@ -97,12 +98,12 @@ impl Protocol for Racer {
     }
 }
 
-impl Racer {
-    fn pong(&mut self, now: Time, small: Small, out: &mut Effects<'_, Self>) {
-        self.round_trips.push(now.since(self.began).nanos());
-        self.began = now;
-        if small.number < ROUND_TRIPS {
-            out.send(self.other, Message::Ping(Small::new(small.number + 1)));
+impl BenchNode {
+    fn finish_round_trip(&mut self, now: Time, payload: Payload, out: &mut Effects<'_, Self>) {
+        self.round_trips.push(now.since(self.ping_sent_at).nanos());
+        self.ping_sent_at = now;
+        if payload.number < ROUND_TRIPS {
+            out.send(self.other, Message::Ping(Payload::new(payload.number + 1)));
         } else {
             out.emit(Event::RoundTrips(std::mem::take(&mut self.round_trips)));
         }
@@ -127,12 +128,12 @@ fn settings(me: NodeId, other: NodeId, address: &str, security: Security) -> any
     })
 }
 
-fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<Racer, (), (), Postcard> {
+fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<BenchNode, (), (), Postcard> {
     let me = settings.me;
     Runtime {
         settings,
         listener,
-        node: Racer { other, sent: 0, began: Time::ZERO, round_trips: Vec::new() },
+        node: BenchNode { other, sent: 0, ping_sent_at: Time::ZERO, round_trips: Vec::new() },
         found: StartState::default(),
         parts: Parts { me, clock: Clock::start(), seed: 1, disk: Disk::None, record: () },
         reports: disk_reports().1,
@@ -143,7 +144,8 @@ fn runtime(settings: Settings, listener: TcpListener, other: NodeId) -> Runtime<
 pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow::Result<Figures> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let partner = Partner::start(contender, environment, &listener.local_addr()?.to_string())?;
-    let settings = settings(here(), there(), &partner.address, environment.certificates.security(contender)?)?;
+    let settings =
+        settings(first_node(), second_node(), &partner.address, environment.certificates.security(contender)?)?;
     let tokio = tokio()?;
     let _guard = tokio.enter();
     let (sender, mut events) = mpsc::unbounded_channel();
@@ -152,20 +154,20 @@ pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow
             let _ = sender.send(event);
         }
     };
-    let (handle, node) = runtime(settings, listener, there()).prepare(forward)?;
+    let (handle, node) = runtime(settings, listener, second_node()).prepare(forward)?;
     tokio.block_on(async {
         let node = ::tokio::spawn(node);
         // A first batch of round trips is not measured: it waits until the nodes are connected.
         round_trips(&handle, &mut events).await?;
-        let begin = Instant::now();
-        for _ in 0..MESSAGES / BURST {
+        let started = Instant::now();
+        for _ in 0..MESSAGES / BURST_MESSAGES {
             handle
-                .command(Command::Burst(BURST))
+                .command(Command::Burst(BURST_MESSAGES))
                 .await
                 .map_err(|_| anyhow::anyhow!("The node stopped during the measurement."))?;
         }
         events.recv().await.context("The node stopped during the measurement.")?;
-        let messages_per_second = MESSAGES as f64 / begin.elapsed().as_secs_f64();
+        let messages_per_second = MESSAGES as f64 / started.elapsed().as_secs_f64();
         let round_trips = round_trips(&handle, &mut events).await?;
         handle.stop();
         node.await?;
@@ -187,13 +189,14 @@ async fn round_trips(
     }
 }
 
+/// Runs the second node, which answers the first one, until the process is killed.
 pub(super) fn serve(security: Security, first_address: &str) -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
-    let settings = settings(there(), here(), first_address, security)?;
+    let settings = settings(second_node(), first_node(), first_address, security)?;
     let tokio = tokio()?;
     let _guard = tokio.enter();
-    let (_handle, node) = runtime(settings, listener, here()).prepare(|_| {})?;
+    let (_handle, node) = runtime(settings, listener, first_node()).prepare(|_| {})?;
     announce(address)?;
     // Spawned as a task, because tokio wakes tasks without polling the sockets first.
     tokio.block_on(::tokio::spawn(node))?;

@@ -19,19 +19,19 @@ pub(super) struct Certificates(PathBuf);
 /// Inputs of every run: the certificates, and the core for the second process.
 pub(super) struct Environment {
     pub(super) certificates: Certificates,
-    pub(super) core: Option<usize>,
+    pub(super) second_core: Option<usize>,
 }
 
 impl Certificates {
     pub(super) fn make() -> anyhow::Result<Self> {
         let path = std::env::temp_dir().join(format!("quorate-bench-net-{}", std::process::id()));
         let certificates = Self(path);
-        Folder::new(&certificates.0).make(&group()?, &[here(), there()], Days::default())?;
+        Folder::new(&certificates.0).make(&group()?, &[first_node(), second_node()], Days::default())?;
         Ok(certificates)
     }
 
     pub(super) fn security(&self, contender: Contender) -> anyhow::Result<Security> {
-        security(contender, here(), &self.0)
+        security(contender, first_node(), &self.0)
     }
 }
 
@@ -54,11 +54,11 @@ pub(super) fn group() -> anyhow::Result<GroupName> {
     Ok("bench".parse()?)
 }
 
-pub(super) fn here() -> NodeId {
+pub(super) fn first_node() -> NodeId {
     NodeId::from_index(0)
 }
 
-pub(super) fn there() -> NodeId {
+pub(super) fn second_node() -> NodeId {
     NodeId::from_index(1)
 }
 
@@ -69,14 +69,14 @@ pub(super) struct Partner {
 }
 
 impl Partner {
-    /// Starts the process and waits until it prints its address. `here` is the address of the first
-    /// process, which a node needs.
-    pub(super) fn start(contender: Contender, environment: &Environment, here: &str) -> anyhow::Result<Self> {
-        let word = clap::ValueEnum::to_possible_value(&contender).context("The contender has no name.")?;
+    /// Starts the process and waits until it prints its address. `first_address` is the
+    /// address of the first process, which a node needs.
+    pub(super) fn start(contender: Contender, environment: &Environment, first_address: &str) -> anyhow::Result<Self> {
+        let name = clap::ValueEnum::to_possible_value(&contender).context("The contender has no name.")?;
         let mut child = Command::new(std::env::current_exe()?)
-            .args(["bench", "net", "--partner", word.get_name(), "--partner-of", here, "--folder"])
+            .args(["bench", "net", "--partner", name.get_name(), "--partner-of", first_address, "--folder"])
             .arg(&environment.certificates.0)
-            .args(environment.core.map(|core| format!("--partner-core={core}")))
+            .args(environment.second_core.map(|core| format!("--partner-core={core}")))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -103,16 +103,17 @@ impl Drop for Partner {
 /// Runs as the second process until standard input ends.
 pub(super) fn serve(contender: Contender, args: &BenchArgs) -> anyhow::Result<()> {
     let folder = args.folder.as_deref().context("--partner needs --folder.")?;
-    let first = args.partner_of.as_deref().context("--partner needs --partner-of.")?;
-    let security = security(contender, there(), folder)?;
+    let first_address = args.partner_of.as_deref().context("--partner needs --partner-of.")?;
+    let security = security(contender, second_node(), folder)?;
     if let Some(core) = args.partner_core {
         pin(core);
     }
+    // The input ends when the first process ends, so that this one never outlives it.
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    if contender.is_bare() { bare::serve(security) } else { nodes::serve(security, first) }
+    if contender.is_bare() { bare::serve(security) } else { nodes::serve(security, first_address) }
 }
 
 /// CPU affinity of the two processes.

@@ -2,7 +2,7 @@
 
 use super::{BankReport, Outcome, Row};
 use crate::picture::Picture;
-use crate::report::json;
+use crate::report::print_json;
 use quorate_demos::bank::{SeedTotals, Statement, Terms};
 use serde::Serialize;
 
@@ -25,15 +25,15 @@ struct RowReport<'a> {
     lock: &'static str,
     nodes: usize,
     #[serde(flatten)]
-    result: Result<'a>,
+    result: OutcomeReport<'a>,
     /// The command that repeats the run; only if the balance is wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    again: Option<String>,
+    #[serde(rename = "again", skip_serializing_if = "Option::is_none")]
+    repeat_command: Option<String>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Result<'a> {
+enum OutcomeReport<'a> {
     Once(&'a Statement),
     Many(&'a SeedTotals),
     /// The algorithm has no group of this size.
@@ -43,7 +43,7 @@ enum Result<'a> {
 }
 
 pub(super) fn print(report: &BankReport<'_>) -> anyhow::Result<()> {
-    json(&Report {
+    print_json(&Report {
         terms: report.terms,
         expected: report.terms.expected(),
         seed: report.args.seed,
@@ -56,10 +56,10 @@ pub(super) fn print(report: &BankReport<'_>) -> anyhow::Result<()> {
 
 fn row_report<'a>(report: &BankReport<'_>, row: &'a Row) -> RowReport<'a> {
     let result = match &row.result {
-        Outcome::Once(statement) => Result::Once(statement),
-        Outcome::Many(count) => Result::Many(count),
-        Outcome::NoGroup(sizes) => Result::NoGroup { skipped: sizes },
+        Outcome::Once(statement) => OutcomeReport::Once(statement),
+        Outcome::Many(totals) => OutcomeReport::Many(totals),
+        Outcome::NoGroup(sizes) => OutcomeReport::NoGroup { skipped: sizes },
     };
-    let again = row.first_wrong_seed().map(|seed| report.repeat_command(row, seed));
-    RowReport { lock: row.lock, nodes: row.spec.nodes, result, again }
+    let repeat_command = row.first_wrong_seed().map(|seed| report.repeat_command(row, seed));
+    RowReport { lock: row.lock, nodes: row.spec.nodes, result, repeat_command }
 }

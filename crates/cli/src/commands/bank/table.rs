@@ -19,17 +19,18 @@ pub(super) fn print(report: &BankReport<'_>) -> io::Result<()> {
     if let Some(row) = report.rows.first()
         && let Outcome::Once(statement) = &row.result
     {
-        let title = if row.lock == super::NONE { "Without a lock".into() } else { format!("Under {}", row.lock) };
+        let title =
+            if row.lock == super::NO_LOCK_NAME { "Without a lock".into() } else { format!("Under {}", row.lock) };
         writeln!(out, "{}", paint::bold(&format!("{title}, times in milliseconds:")))?;
         statement.history.iter().try_for_each(|posting| write_posting(posting, &mut out))?;
         writeln!(out)?;
     }
-    let head = if report.args.seeds == 1 {
+    let heading = if report.args.seeds == 1 {
         format!("{:<30}{:>6}{:>16}{:>16}{:>16}", "lock", "nodes", "final", "expected", "lost")
     } else {
         format!("{:<30}{:>6}{:>16}{:>16}{:>16}", "lock", "nodes", "seeds", "with a loss", "largest loss")
     };
-    writeln!(out, "  {}", paint::bold(&head))?;
+    writeln!(out, "  {}", paint::bold(&heading))?;
     report.rows.iter().try_for_each(|row| write_row(row, &mut out))?;
     write_closing(report, &mut out)
 }

@@ -1,6 +1,6 @@
 //! JSON report of `quorate check`.
 
-use super::{main_pass, rate};
+use super::{main_pass, per_second};
 use crate::picture::Picture;
 use quorate_check::{End, Pass, Verdict, Views};
 use quorate_journal::property::Kind;
@@ -136,7 +136,7 @@ impl<'a> Report<'a> {
             generated,
             depth,
             seconds,
-            states_per_second: states.map(|states| rate(states, seconds)),
+            states_per_second: states.map(|states| per_second(states, seconds)),
             bytes_per_state,
             collision_probability: findings.collision_probability(),
             past: findings.past.as_ref().map(AdditionalSearch::from),

@@ -1,12 +1,12 @@
 //! Text report of `quorate check`.
 
-use super::{DEFAULT_JOURNAL, Written, main_pass, phase_name, rate};
+use super::{DEFAULT_JOURNAL, WrittenJournal, main_pass, per_second, phase_name};
 use crate::args::{CheckArgs, PictureArgs};
 use crate::memory::Memory;
 use crate::output::{display_path, output};
 use crate::paint;
 use crate::picture::{self, Picture};
-use crate::report::{count, grouped, property, steps};
+use crate::report::{count, grouped, print_property, print_steps};
 use quorate_check::{Counterexample, End, Findings, Pass, Phase, Search, Setup, Timing, Verdict, Views, Walks};
 use quorate_core::Time;
 use quorate_journal::settings::{DurationRange, Length};
@@ -19,35 +19,35 @@ pub(super) fn print<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     args: &CheckArgs,
-    written: Option<&Written<'_>>,
+    written: Option<&WrittenJournal<'_>>,
     pictures: &[Picture],
 ) -> anyhow::Result<()> {
     let mut out = output();
     writeln!(out, "{}\n", heading(spec))?;
-    figures(spec, &run.findings, &mut out)?;
+    print_figures(spec, &run.findings, &mut out)?;
     writeln!(out)?;
     for verdict in &run.findings.verdicts {
-        property(verdict.kind, verdict.name, &judgement(verdict), &mut out)?;
+        print_property(verdict.kind, verdict.name, &describe(verdict), &mut out)?;
     }
     let broken = run.broken();
     if let Some((verdict, example)) = broken.first() {
-        counterexample(spec, run, verdict, example, &mut out)?;
+        print_counterexample(spec, run, verdict, example, &mut out)?;
         writeln!(out)?;
-        if let Some(Written { path, lines }) = written {
+        if let Some(WrittenJournal { path, lines }) = written {
             writeln!(out, "journal: {} ({lines} lines)", display_path(path))?;
         }
         for picture in pictures {
             writeln!(out, "{}", picture.line())?;
         }
-        hints(spec, args, written, &mut out)?;
+        print_hints(spec, args, written, &mut out)?;
     }
     if let Some((_, others)) = broken.split_first().filter(|(_, others)| !others.is_empty()) {
         let names: Vec<_> = others.iter().map(|(verdict, _)| verdict.name).collect();
         let hint = format!("--property NAME shows the counterexample of another property: {}.", names.join(", "));
         writeln!(out, "{}", paint::dim(&hint))?;
     }
-    let timers_alone = spec.setup.timing.is_none() && !spec.is_reliable() && run.findings.timers;
-    if timers_alone && !broken.is_empty() {
+    let has_untimed_timers = spec.setup.timing.is_none() && !spec.is_reliable() && run.findings.timers;
+    if has_untimed_timers && !broken.is_empty() {
         let hint = "The algorithm sets timers. This check does not model time, so timers fire in any order; --until 3s \
                     models time.";
         writeln!(out, "{}", paint::dim(hint))?;
@@ -61,14 +61,14 @@ pub(super) fn print<F: CheckedFamily>(
 }
 
 /// Prints the commands that replay the counterexample and, unless it was drawn, that draw it.
-fn hints<F: CheckedFamily>(
+fn print_hints<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     args: &CheckArgs,
-    written: Option<&Written<'_>>,
+    written: Option<&WrittenJournal<'_>>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let (replay, draw) = match written {
-        Some(Written { path, .. }) => {
+        Some(WrittenJournal { path, .. }) => {
             let path = path.to_string_lossy();
             (replay_command(&path), draw_command(&path))
         }
@@ -136,13 +136,13 @@ fn faults(setup: &Setup) -> String {
     if allowed.is_empty() { "no faults".into() } else { format!("at most {}", allowed.join(", ")) }
 }
 
-fn figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out: &mut impl Write) -> io::Result<()> {
-    let mut row = |name: &str, figure: String, what: &str| {
-        let what = if what.is_empty() { String::new() } else { format!("   {}", paint::dim(what)) };
-        writeln!(out, "  {name:<24}{figure:>12}{what}")
+fn print_figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out: &mut impl Write) -> io::Result<()> {
+    let mut row = |name: &str, figure: String, remark: &str| {
+        let remark = if remark.is_empty() { String::new() } else { format!("   {}", paint::dim(remark)) };
+        writeln!(out, "  {name:<24}{figure:>12}{remark}")
     };
     let Pass { states, generated, depth, seconds, bytes_per_state, .. } = *main_pass(findings);
-    let whole = |number: f64| grouped(number.round() as u64);
+    let rounded = |number: f64| grouped(number.round() as u64);
     let depth_meaning = match spec.effort.search {
         Search::Breadth => "steps to the farthest state",
         Search::Depth => "steps on the longest path",
@@ -153,41 +153,41 @@ fn figures<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings, out: &mut
         row("steps", grouped(generated), "")?;
         row("depth", depth.to_string(), depth_meaning)?;
         row("seconds", format!("{seconds:.2}"), "")?;
-        return row("steps per second", whole(rate(generated, seconds)), "");
+        return row("steps per second", rounded(per_second(generated, seconds)), "");
     }
-    let only_past = findings.states.generated == 0 && findings.past.is_some();
-    row("states", grouped(states), if only_past { phase_name(Phase::Past) } else { "" })?;
+    let needs_only_history = findings.states.generated == 0 && findings.past.is_some();
+    row("states", grouped(states), if needs_only_history { phase_name(Phase::Past) } else { "" })?;
     row("generated", grouped(generated), "transitions and initial states")?;
     row("depth", depth.to_string(), depth_meaning)?;
     row("seconds", format!("{seconds:.2}"), "")?;
-    row("states per second", whole(rate(states, seconds)), "")?;
+    row("states per second", rounded(per_second(states, seconds)), "")?;
     row("bytes per state", bytes_per_state.map_or("–".into(), |bytes| format!("{bytes:.1}")), "")?;
-    if let Some(past) = findings.past.as_ref().filter(|_| !only_past) {
+    if let Some(past) = findings.past.as_ref().filter(|_| !needs_only_history) {
         let names = findings.verdicts.iter().map(|verdict| verdict.name);
         let names: Vec<_> = names.filter(|name| NEED_HISTORY.contains(name)).collect();
-        row(phase_name(Phase::Past), grouped(past.states), &additional(past, &names.join(" and ")))?;
+        row(phase_name(Phase::Past), grouped(past.states), &describe_pass(past, &names.join(" and ")))?;
     }
     if let Some(fair) = &findings.fair {
-        row(phase_name(Phase::Fair), grouped(fair.states), &additional(fair, "infinite runs"))?;
+        row(phase_name(Phase::Fair), grouped(fair.states), &describe_pass(fair, "infinite runs"))?;
     }
     Ok(())
 }
 
 /// Describes an additional search: its purpose and its figures.
-fn additional(pass: &Pass, purpose: &str) -> String {
+fn describe_pass(pass: &Pass, purpose: &str) -> String {
     let bytes = pass.bytes_per_state.map_or(String::new(), |bytes| format!(", {bytes:.1} bytes per state"));
     format!("for {purpose}: {} generated in {:.2} s{bytes}", grouped(pass.generated), pass.seconds)
 }
 
-fn judgement(verdict: &Verdict) -> String {
+fn describe(verdict: &Verdict) -> String {
     match (&verdict.counterexample, verdict.holds) {
         (Some(example), _) => {
-            let length = |steps: usize| count(steps as u64, "step");
-            let how = match example.cycle() {
-                Some(before) => format!(": {}, then {} that repeat forever", length(before), example.len() - before),
-                None => format!(" in {}", length(example.len())),
+            let steps = |steps: usize| count(steps as u64, "step");
+            let length = match example.cycle() {
+                Some(before) => format!(": {}, then {} that repeat forever", steps(before), example.len() - before),
+                None => format!(" in {}", steps(example.len())),
             };
-            format!("{}{how}", paint::bad("FAILS"))
+            format!("{}{length}", paint::bad("FAILS"))
         }
         (None, Some(true)) => paint::good("holds"),
         (None, Some(false)) => paint::bad("FAILS"),
@@ -195,7 +195,7 @@ fn judgement(verdict: &Verdict) -> String {
     }
 }
 
-fn counterexample<F: CheckedFamily>(
+fn print_counterexample<F: CheckedFamily>(
     spec: &CheckSpec<F>,
     run: &CheckRun<F>,
     verdict: &Verdict,
@@ -210,7 +210,7 @@ fn counterexample<F: CheckedFamily>(
         run.show(example, Trace::<F>::new(spec.setup.nodes, |line| lines.push(trace::render(line, paint::ink))))?;
     trace.finish();
     drop(trace);
-    steps::<F>(&format!("{title} that violates '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
+    print_steps::<F>(&format!("{title} that violates '{}':", verdict.name), spec.setup.nodes, lines.into_iter(), out)?;
     Ok(())
 }
 
@@ -226,7 +226,7 @@ fn ending<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
     let why = match findings.end {
         End::Complete => {
             let word = if run.is_complete() { "complete" } else { "not finished" };
-            return format!("{word}: {}; {}", all_seen(spec, findings), collisions(findings));
+            return format!("{word}: {}; {}", explored_states(spec, findings), collisions(findings));
         }
         End::FirstViolation => "--stop-at-first ends a check at the first violation".into(),
         End::Memory => format!("the memory limit of {} was reached", Memory::from_bytes(spec.effort.memory)),
@@ -238,27 +238,31 @@ fn ending<F: CheckedFamily>(spec: &CheckSpec<F>, run: &CheckRun<F>) -> String {
     format!("not finished: stopped at depth {depth} with {states} states, because {why}; the results so far are valid")
 }
 
-fn all_seen<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> String {
+fn explored_states<F: CheckedFamily>(spec: &CheckSpec<F>, findings: &Findings) -> String {
     let states = match spec.setup.timing {
         Some(Timing { until, .. }) => format!("every state reachable within {}", Length(until.since(Time::ZERO))),
         None => "every reachable state".into(),
     };
-    let open = findings.verdicts.iter().filter(|verdict| verdict.holds.is_none());
-    let open: Vec<_> = open.map(|verdict| format!("'{}'", verdict.name)).collect();
-    let but = if open.is_empty() { String::new() } else { format!(", but {} could not be judged", open.join(" and ")) };
+    let undecided = findings.verdicts.iter().filter(|verdict| verdict.holds.is_none());
+    let undecided: Vec<_> = undecided.map(|verdict| format!("'{}'", verdict.name)).collect();
+    let exception = if undecided.is_empty() {
+        String::new()
+    } else {
+        format!(", but {} could not be judged", undecided.join(" and "))
+    };
     let skipped = if spec.effort.reduce { ", except those that the reduction may skip" } else { "" };
-    format!("{states} was explored{skipped}{but}")
+    format!("{states} was explored{skipped}{exception}")
 }
 
 /// Describes the probability that two states had the same fingerprint.
 fn collisions(findings: &Findings) -> String {
     format!(
         "the probability that a hash collision hid a state is at most {}",
-        at_most(findings.collision_probability())
+        round_up(findings.collision_probability())
     )
 }
 
-/// Properties that need a search of states with history.
+/// Properties that depend on earlier steps, so that the checker searches states with their history.
 const NEED_HISTORY: [&str; 3] = ["fences-grow", "happened-before-order", "one-leader-an-epoch"];
 
 /// Returns the first search that did not finish.
@@ -268,7 +272,7 @@ fn unfinished_pass(findings: &Findings) -> &Pass {
 }
 
 /// Formats a probability with two digits, never rounded down.
-fn at_most(probability: f64) -> String {
+fn round_up(probability: f64) -> String {
     if probability <= 0.0 {
         return "0".into();
     }
@@ -281,11 +285,11 @@ fn at_most(probability: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::at_most;
+    use super::round_up;
 
     #[test]
     fn a_probability_is_never_rounded_down() {
-        let printed = [0.0, 6.9e-9, 6.901e-9, 9.99e-9, 1.0, 2.71e-20].map(at_most);
+        let printed = [0.0, 6.9e-9, 6.901e-9, 9.99e-9, 1.0, 2.71e-20].map(round_up);
         assert_eq!(printed, ["0", "6.9e-9", "7.0e-9", "1.0e-8", "1.0e0", "2.8e-20"]);
     }
 }

@@ -17,12 +17,12 @@ pub(super) fn from_chart(chart: Chart) -> Figure {
 
 fn plot(plot: compare::Plot) -> Plot {
     let compare::Axis { name, unit, is_log, shown } = plot.upwards;
-    let upwards = Axis { shown, ..if is_log { Axis::log(name) } else { Axis::linear(name) }.unit(unit) };
+    let y_axis = Axis { shown, ..if is_log { Axis::log(name) } else { Axis::linear(name) }.unit(unit) };
     let series = plot.series.into_iter().map(series);
-    series.fold(Plot::new(plot.title).x(across(plot.across)).y(upwards), Plot::with)
+    series.fold(Plot::new(plot.title).x(x_axis(plot.across)).y(y_axis), Plot::with)
 }
 
-fn across(across: Across) -> Axis {
+fn x_axis(across: Across) -> Axis {
     match across {
         Across::Sizes(sizes) => {
             let shown = sizes.into_iter().map(|size| size as f64).collect();
@@ -36,8 +36,8 @@ fn across(across: Across) -> Axis {
 }
 
 fn series(series: compare::Series) -> Series {
-    let compare::Series { name, dots, is_joined, expected: law } = series;
-    let formula = law.map(|ExpectedCurve { text, points }| Formula { text, points });
+    let compare::Series { name, dots, is_joined, expected } = series;
+    let formula = expected.map(|ExpectedCurve { text, points }| Formula { text, points });
     Series { name, points: dots.into_iter().map(point).collect(), is_joined, formula }
 }
 

@@ -4,7 +4,7 @@
 use crate::paint;
 use quorate_lab::compare::{BAD, Column, GOOD, Group, List, SAME, Section, Table};
 
-/// Maximum width of a table.
+/// Maximum width of a table, in characters.
 const MAX_WIDTH: usize = 120;
 /// Blanks before the first column, between two columns, and between two groups.
 const MARGIN: usize = 2;
@@ -34,21 +34,22 @@ fn list(list: &List) -> Vec<String> {
 
 /// Returns the lines of a table, with an empty line between blocks.
 fn blocks(section: &Section) -> Vec<String> {
+    // The columns that name the rows.
     let stub = Part { name: section.title.into(), columns: section.stub.clone() };
-    let room = MAX_WIDTH.saturating_sub(MARGIN + stub.width() + GROUP_GAP);
-    let parts = section.groups.iter().flat_map(|group| split(group, room));
+    let available = MAX_WIDTH.saturating_sub(MARGIN + stub.width() + GROUP_GAP);
+    let parts = section.groups.iter().flat_map(|group| split(group, available));
     let mut blocks: Vec<Vec<Part>> = Vec::new();
-    let mut left = 0;
+    let mut remaining = 0;
     for part in parts {
         let width = part.width() + GROUP_GAP;
-        match blocks.last_mut().filter(|_| width <= left) {
+        match blocks.last_mut().filter(|_| width <= remaining) {
             Some(block) => block.push(part),
             None => {
-                left = room + GROUP_GAP;
+                remaining = available + GROUP_GAP;
                 blocks.push(vec![part]);
             }
         }
-        left = left.saturating_sub(width);
+        remaining = remaining.saturating_sub(width);
     }
     let blocks = blocks.into_iter().map(|parts| block(&std::iter::once(stub.clone()).chain(parts).collect::<Vec<_>>()));
     blocks.collect::<Vec<_>>().join(&String::new())
@@ -73,20 +74,20 @@ impl Part {
     }
 }
 
-/// Splits a group that is wider than `room`. Each part has at least one column.
-fn split(group: &Group, room: usize) -> Vec<Part> {
-    let whole = |figures: &[Column]| {
+/// Splits a group that is wider than `max_width`. Each part has at least one column.
+fn split(group: &Group, max_width: usize) -> Vec<Part> {
+    let part_with = |figures: &[Column]| {
         let columns = group.lead.iter().chain(figures).chain(&group.tail).cloned().collect();
         Part { name: group.name.clone(), columns }
     };
     let mut parts = Vec::new();
     let mut rest = &group.figures[..];
     loop {
-        let fit = (1..=rest.len())
-            .rev()
-            .find(|count| rest.get(..*count).is_some_and(|figures| *count == 1 || whole(figures).width() <= room));
+        let fit = (1..=rest.len()).rev().find(|count| {
+            rest.get(..*count).is_some_and(|figures| *count == 1 || part_with(figures).width() <= max_width)
+        });
         let (figures, others) = rest.split_at(fit.unwrap_or_default());
-        parts.push(whole(figures));
+        parts.push(part_with(figures));
         rest = others;
         if rest.is_empty() {
             return parts;
@@ -96,14 +97,14 @@ fn split(group: &Group, room: usize) -> Vec<Part> {
 
 /// Returns two lines of headings and one line per row.
 fn block(parts: &[Part]) -> Vec<String> {
-    let heads: Vec<_> = parts.iter().enumerate().map(|(index, part)| head(part, index == 0)).collect();
+    let headings: Vec<_> = parts.iter().enumerate().map(|(index, part)| heading(part, index == 0)).collect();
     let rows = parts.iter().flat_map(|part| &part.columns).map(|column| column.cells.len()).max().unwrap_or_default();
     let titles = parts.iter().map(|part| line(part, |column| paint_padded(&column.title, column, paint::bold)));
-    let mut lines = vec![joined(heads), joined(titles)];
+    let mut lines = vec![joined(headings), joined(titles)];
     for row in 0..rows {
         let cell = |column: &Column| {
             let text = column.cells.get(row).map_or("", String::as_str);
-            paint_padded(text, column, marked)
+            paint_padded(text, column, paint_mark)
         };
         lines.push(joined(parts.iter().map(|part| line(part, cell))));
     }
@@ -116,7 +117,7 @@ fn joined(parts: impl IntoIterator<Item = String>) -> String {
 }
 
 /// Returns the heading of a part: the name of the table on the left, names of groups centred.
-fn head(part: &Part, is_stub: bool) -> String {
+fn heading(part: &Part, is_stub: bool) -> String {
     let width = part.width();
     if is_stub { paint::bold(&format!("{:<width$}", part.name)) } else { paint::dim(&format!("{:^width$}", part.name)) }
 }
@@ -134,7 +135,7 @@ fn paint_padded(text: &str, column: &Column, paint: fn(&str) -> String) -> Strin
     if column.is_words { format!("{}{blank}", paint(text)) } else { format!("{blank}{}", paint(text)) }
 }
 
-fn marked(cell: &str) -> String {
+fn paint_mark(cell: &str) -> String {
     match cell {
         GOOD | SAME => paint::good(cell),
         BAD => paint::bad(cell),

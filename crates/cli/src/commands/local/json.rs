@@ -1,6 +1,6 @@
 //! JSON reports of the race in one process.
 
-use super::Judged;
+use super::LockOutcomes;
 use crate::args::LocalSimArgs;
 use quorate_demos::local::{End, Ending, PROFILE, Race, Run, Schedule, Step};
 use serde::Serialize;
@@ -16,7 +16,8 @@ pub(super) struct RunReport {
     steps: Vec<String>,
     ending: &'static str,
     counter: i64,
-    right: i64,
+    #[serde(rename = "right")]
+    expected: i64,
     holds: bool,
 }
 
@@ -31,11 +32,11 @@ impl RunReport {
             algorithm: PROFILE.name,
             lock: args.lock.name(),
             seed: args.seed,
-            schedule: numbers(&run.schedule),
+            schedule: thread_numbers(&run.schedule),
             steps: run.steps.iter().map(Step::to_string).collect(),
             ending,
             counter: run.counter,
-            right: race.expected(),
+            expected: race.expected(),
             holds: run.end == End::Over && run.counter == race.expected(),
         }
     }
@@ -57,9 +58,12 @@ struct Lock {
     /// Whether every result is correct, the threads are never both in the critical section, and no
     /// order deadlocks.
     holds: bool,
-    right: i64,
+    #[serde(rename = "right")]
+    expected: i64,
     outcomes: Vec<Outcome>,
+    /// A schedule after which both threads are in the critical section; null if there is none.
     two_inside: Option<Vec<usize>>,
+    /// A schedule that deadlocks; null if there is none.
     stuck: Option<Vec<usize>>,
     states: usize,
     transitions: usize,
@@ -74,33 +78,33 @@ struct Outcome {
 }
 
 impl CheckReport {
-    pub(super) fn new(judged: &[Judged], holds: bool) -> Self {
-        Self { algorithm: PROFILE.name, holds, locks: judged.iter().map(Lock::new).collect() }
+    pub(super) fn new(explored: &[LockOutcomes], holds: bool) -> Self {
+        Self { algorithm: PROFILE.name, holds, locks: explored.iter().map(Lock::new).collect() }
     }
 }
 
 impl Lock {
-    fn new(judged: &Judged) -> Self {
-        let Judged { locking, race, outcomes } = judged;
+    fn new(explored: &LockOutcomes) -> Self {
+        let LockOutcomes { locking, race, outcomes } = explored;
         let outcome = |(counter, ending): (&i64, &Ending)| Outcome {
             counter: *counter,
             interleavings: ending.interleavings,
-            schedule: numbers(&ending.schedule),
+            schedule: thread_numbers(&ending.schedule),
             steps: race.run_schedule(&ending.schedule).steps.iter().map(Step::to_string).collect(),
         };
         Self {
             lock: locking.name(),
-            holds: judged.is_correct(),
-            right: race.expected(),
+            holds: explored.is_correct(),
+            expected: race.expected(),
             outcomes: outcomes.endings.iter().map(outcome).collect(),
-            two_inside: outcomes.two_inside.as_ref().map(numbers),
-            stuck: outcomes.stuck.as_ref().map(numbers),
+            two_inside: outcomes.two_inside.as_ref().map(thread_numbers),
+            stuck: outcomes.stuck.as_ref().map(thread_numbers),
             states: outcomes.states,
             transitions: outcomes.transitions,
         }
     }
 }
 
-fn numbers(schedule: &Schedule) -> Vec<usize> {
+fn thread_numbers(schedule: &Schedule) -> Vec<usize> {
     schedule.0.iter().map(|thread| thread.number()).collect()
 }

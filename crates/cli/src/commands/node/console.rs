@@ -1,7 +1,7 @@
 //! The console of a node: reads commands from standard input and prints events to standard output.
 
 use super::printer::Printer;
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::report::count;
 use quorate_core::{Incarnation, NodeId};
 use quorate_drive::Clock;
@@ -16,9 +16,9 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Maximum length of a line of standard input in bytes.
-const MAX_BYTES: u64 = 16 << 20;
+const MAX_LINE_BYTES: u64 = 16 << 20;
 
-/// Maximum time that a command waits in front of a full queue.
+/// Maximum time that a command waits for space in the command queue of the node.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Prints the node's events and reads its commands.
@@ -33,32 +33,32 @@ impl Console {
         Self { json, printer }
     }
 
-    pub(super) fn listening(&self, address: SocketAddr) {
+    pub(super) fn print_listening(&self, address: SocketAddr) {
         self.print(&json!({ "listening": address.to_string() }), format_args!("listening on {address}"));
     }
 
-    pub(super) fn started(&self, incarnation: Incarnation) {
+    pub(super) fn print_started(&self, incarnation: Incarnation) {
         self.print(
             &json!({ "started": { "incarnation": incarnation } }),
             format_args!("started, incarnation {incarnation}"),
         );
     }
 
-    pub(super) fn stopped(&self, links: &BTreeMap<NodeId, LinkStats>) {
+    pub(super) fn print_stopped(&self, links: &BTreeMap<NodeId, LinkStats>) {
         self.print(&json!({ "stopped": { "links": links_json(links) } }), format_args!("stopped"));
     }
 
     /// Logs why the node stopped without a command to do so.
-    pub(super) fn fail(&self, why: Arguments<'_>) -> anyhow::Result<Verdict> {
+    pub(super) fn fail(&self, why: Arguments<'_>) -> anyhow::Result<CommandOutcome> {
         tracing::error!("{why}");
-        Ok(Verdict::Fails)
+        Ok(CommandOutcome::Fails)
     }
 
-    fn refuse(&self, reason: &str) {
+    fn print_refusal(&self, reason: &str) {
         self.print(&json!({ "refused": reason }), format_args!("{reason}"));
     }
 
-    fn links(&self, links: &BTreeMap<NodeId, LinkStats>) {
+    fn print_links(&self, links: &BTreeMap<NodeId, LinkStats>) {
         let lines = links.iter().map(|(node, link)| {
             let state = if link.is_connected { "connected" } else { "not connected" };
             let LinkStats { connections, held_bytes, repeated, .. } = link;
@@ -91,6 +91,7 @@ impl Console {
         self.printer.print(line.into_bytes());
     }
 
+    /// Reads the first line of standard input, which has the addresses of the peers.
     pub(super) fn first_line(&self) -> anyhow::Result<String> {
         match read_line(&mut io::stdin().lock()) {
             Ok(Some(Ok(line))) => Ok(line),
@@ -115,26 +116,29 @@ impl Console {
 
     fn read_commands<F: FamilyLab>(&self, handle: &Handle<F::Command>, me: NodeId, incarnation: Incarnation) {
         let mut input = io::stdin().lock();
-        let mut numbers = numbers(incarnation);
+        let mut command_numbers = command_numbers(incarnation);
         let mut timeout = QUEUE_TIMEOUT;
         loop {
             let line = match read_line(&mut input) {
                 Ok(Some(Ok(line))) => line,
                 Ok(Some(Err(reason))) => {
-                    self.refuse(reason);
+                    self.print_refusal(reason);
                     continue;
                 }
                 Ok(None) => return,
                 Err(error) => {
-                    self.refuse(&format!("Cannot read standard input: {error}."));
+                    self.print_refusal(&format!("Cannot read standard input: {error}."));
                     return;
                 }
             };
             match line.trim() {
                 "" => {}
                 "stop" => return,
-                "links" => self.links(&handle.links()),
-                line => match numbers.next().ok_or_else(out_of_numbers).and_then(|number| F::command(line, me, number))
+                "links" => self.print_links(&handle.links()),
+                line => match command_numbers
+                    .next()
+                    .ok_or_else(out_of_numbers)
+                    .and_then(|number| F::command(line, me, number))
                 {
                     Ok(command) => match submit(handle, command, timeout) {
                         Ok(()) => timeout = QUEUE_TIMEOUT,
@@ -143,13 +147,13 @@ impl Console {
                             // Do not wait again while the queue stays full, so that a `stop` behind
                             // it is read soon.
                             timeout = Duration::ZERO;
-                            self.refuse(
+                            self.print_refusal(
                                 "The command queue of the node is full, so this command was dropped. The command \
                                  'links' shows which peer does not keep up.",
                             );
                         }
                     },
-                    Err(reason) => self.refuse(&reason),
+                    Err(reason) => self.print_refusal(&reason),
                 },
             }
         }
@@ -177,9 +181,10 @@ fn submit<C>(handle: &Handle<C>, command: C, timeout: Duration) -> Result<(), Su
     }
 }
 
-/// Returns the command numbers of an incarnation, above those of all earlier ones. Counted
-/// incarnations leave more bits for the commands than incarnations taken from the clock.
-fn numbers(incarnation: Incarnation) -> std::ops::Range<u64> {
+/// Returns the command numbers of an incarnation, above those of all earlier ones. The upper bits
+/// are the incarnation. One that the data folder counts leaves 40 of 64 bits for the commands; one
+/// that is a time in milliseconds, with 42 bits, leaves 22.
+fn command_numbers(incarnation: Incarnation) -> std::ops::Range<u64> {
     let bits = if incarnation.0 < 1 << 22 { 40 } else { 22 };
     let base = incarnation.0.saturating_mul(1 << bits);
     base + 1..base.saturating_add((1 << bits) - 1)
@@ -193,8 +198,8 @@ fn out_of_numbers() -> String {
 /// is too long or not UTF-8, which is skipped.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, &'static str>>> {
     let mut line = Vec::new();
-    let read = io::Read::take(&mut *input, MAX_BYTES).read_until(b'\n', &mut line)?;
-    if read as u64 == MAX_BYTES && !line.ends_with(b"\n") {
+    let read = io::Read::take(&mut *input, MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
+    if read as u64 == MAX_LINE_BYTES && !line.ends_with(b"\n") {
         input.skip_until(b'\n')?;
         return Ok(Some(Err("The line is longer than 16 MiB and was ignored.")));
     }

@@ -43,6 +43,8 @@ pub(super) enum FolderAction {
     ReplaceLost,
 }
 
+/// Prepares and opens the data folder, and recovers the state in it. `report` receives the result
+/// of every later write.
 pub(super) fn open(
     folder: &Path,
     action: FolderAction,

@@ -15,6 +15,9 @@ const MAX_LINES: usize = 10_000;
 /// Maximum time that a stopping node waits until its last lines are written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Interval at which the writer thread looks for dropped lines while no line arrives.
+const WARNING_INTERVAL: Duration = Duration::from_secs(1);
+
 /// A queue of lines to a writer thread. Clones share the thread.
 #[derive(Clone)]
 pub(super) struct Printer {
@@ -72,7 +75,7 @@ fn write_lines(
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) {
     loop {
-        match lines.recv_timeout(FLUSH_TIMEOUT) {
+        match lines.recv_timeout(WARNING_INTERVAL) {
             Ok(line) => {
                 // Ignore a closed reader; the journal has the event too.
                 let _ = write(&line);

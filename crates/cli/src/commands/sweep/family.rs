@@ -1,12 +1,12 @@
 //! `quorate sweep --family`: runs every algorithm of a family under the same fault mixes.
 
-use crate::Verdict;
+use crate::CommandOutcome;
 use crate::args::{SweepArgs, threads};
 use crate::output::output;
 use crate::report::count;
 use crate::{interrupt, paint, progress, report};
 use indicatif::ProgressBar;
-use quorate_journal::property::{Kind, Verdict as Judgement};
+use quorate_journal::property::{Kind, Verdict};
 use quorate_journal::settings::nearest;
 use quorate_lab::registry::{Entry, Family, all, fixtures};
 use quorate_lab::registry::{Task, dispatch_to_family};
@@ -73,19 +73,19 @@ impl Row {
     }
 }
 
-pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
+pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<CommandOutcome> {
     let family = family_named(family)?;
     anyhow::ensure!(args.seeds > 0, "--seeds must be at least 1; got 0.");
     anyhow::ensure!(
         !args.picture.is_wanted(),
         "--family cannot draw pictures. Sweep one algorithm, without --family, to draw its failing run."
     );
-    let others: &[Entry] = if args.fixtures { fixtures() } else { &[] };
+    let faulty: &[Entry] = if args.fixtures { fixtures() } else { &[] };
     let in_views = args.run.wants_views();
     let is_selected = |entry: &&Entry| entry.family() == family && (!in_views || entry.runs_in_views());
-    let entries: Vec<_> = all().iter().chain(others).filter(is_selected).collect();
+    let entries: Vec<_> = all().iter().chain(faulty).filter(is_selected).collect();
     anyhow::ensure!(!entries.is_empty(), "No algorithm of the {family} family supports --views; leave it out.");
-    let option = args.run.option_of(family)?;
+    let option = args.run.first_option_of(family)?;
     if let Some(option) = option {
         let refusals = entries.iter().map(|entry| dispatch_to_family(entry, OptionCheck { args })).collect::<Vec<_>>();
         if let Some(why) = refusals.iter().all(Option::is_some).then(|| refusals.into_iter().flatten().next()).flatten()
@@ -94,7 +94,7 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
         }
     }
     let threads = threads(args.threads)?;
-    let begin = Instant::now();
+    let started = Instant::now();
     let bar = progress::bar(entries.len() as u64 * args.seeds, "{pos}/{len} seeds, {per_sec}, {eta} left{msg}");
     interrupt::install_handler();
     let mut rows = Vec::new();
@@ -109,21 +109,21 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<Verdict> {
     bar.finish_and_clear();
     let complete = !interrupt::was_requested();
     let holds = rows.iter().all(Row::is_correct);
-    let is_open = !complete || rows.iter().any(|row| row.flaw.is_none() && row.undecided > 0);
-    let report = Report { family, holds, seconds: begin.elapsed().as_secs_f64(), rows };
+    let is_unfinished = !complete || rows.iter().any(|row| row.flaw.is_none() && row.undecided > 0);
+    let report = Report { family, holds, seconds: started.elapsed().as_secs_f64(), rows };
     if args.json {
-        report::json(&report)?;
+        report::print_json(&report)?;
     } else {
         print(&report, args)?;
     }
-    Ok(if holds && is_open { Verdict::Unfinished } else { Verdict::from_holds(holds) })
+    Ok(if holds && is_unfinished { CommandOutcome::Unfinished } else { CommandOutcome::from_holds(holds) })
 }
 
 fn family_named(name: &str) -> anyhow::Result<Family> {
     let found = Family::ALL.into_iter().find(|family| family.name() == name);
     found.ok_or_else(|| {
-        let close = nearest(name, Family::ALL.map(Family::name));
-        let hint = close.map(|close| format!(" Did you mean '{close}'?")).unwrap_or_default();
+        let similar = nearest(name, Family::ALL.map(Family::name));
+        let hint = similar.map(|similar| format!(" Did you mean '{similar}'?")).unwrap_or_default();
         anyhow::anyhow!(
             "There is no family '{}'.{hint} The families are mutex, election, multicast, deadlock and replica.",
             name.escape_debug()
@@ -131,7 +131,7 @@ fn family_named(name: &str) -> anyhow::Result<Family> {
     })
 }
 
-/// Returns why an algorithm does not accept the given options; `None` if it does.
+/// The task to find out why an algorithm does not accept the given options; `None` if it does.
 struct OptionCheck<'a> {
     args: &'a SweepArgs,
 }
@@ -147,12 +147,12 @@ impl Task for OptionCheck<'_> {
 /// Returns the runs under the fault mixes of an algorithm, with the given options, for all mixes
 /// that accept these. Fails if none does.
 fn fault_mixes<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Result<Vec<Spec<F>>, String> {
-    let mut why = String::new();
-    let changed = default_fault_mixes::<F>(args, entry)
+    let mut refusal = String::new();
+    let specs = default_fault_mixes::<F>(args, entry)
         .into_iter()
-        .filter_map(|spec| args.run.changed(&spec).map_err(|error| why = error.to_string()).ok());
-    let changed: Vec<_> = changed.collect();
-    if changed.is_empty() { Err(why) } else { Ok(changed) }
+        .filter_map(|spec| args.run.with_family_options(&spec).map_err(|error| refusal = error.to_string()).ok());
+    let specs: Vec<_> = specs.collect();
+    if specs.is_empty() { Err(refusal) } else { Ok(specs) }
 }
 
 fn default_fault_mixes<F: FamilyLab>(args: &SweepArgs, entry: &'static F::Entry) -> Vec<Spec<F>> {
@@ -175,16 +175,16 @@ impl Task for SweepAlgorithm<'_> {
             Ok(specs) => (specs, None),
             Err(why) => (default_fault_mixes::<F>(args, entry), Some(why)),
         };
-        let share = args.seeds.div_ceil(specs.len().max(1) as u64);
-        let (mut total, mut failure, before) = (Summary::default(), None, bar.position());
-        let (mut left, mut complete) = (args.seeds, true);
+        let seeds_per_mix = args.seeds.div_ceil(specs.len().max(1) as u64);
+        let (mut total, mut failure, start) = (Summary::default(), None, bar.position());
+        let (mut remaining, mut complete) = (args.seeds, true);
         for spec in specs {
-            let seeds = share.min(left);
-            left -= seeds;
+            let seeds = seeds_per_mix.min(remaining);
+            remaining -= seeds;
             let sweep = Sweep { spec, seeds, threads, keep_going: args.keep_going };
             let done = total.seeds;
-            let summary = sweep::run(&sweep, |so_far| {
-                bar.set_position(before + done + so_far.seeds);
+            let summary = sweep::run(&sweep, |progress| {
+                bar.set_position(start + done + progress.seeds);
                 !interrupt::was_requested()
             })?;
             complete &= summary.seeds == seeds || summary.failed > 0;
@@ -216,7 +216,7 @@ impl Task for SweepAlgorithm<'_> {
     }
 }
 
-fn failure_of<F: FamilyLab>(sweep: &Sweep<F>, seed: u64, verdict: &Judgement) -> Failure {
+fn failure_of<F: FamilyLab>(sweep: &Sweep<F>, seed: u64, verdict: &Verdict) -> Failure {
     let mut spec = sweep.spec.clone();
     spec.seed = seed;
     Failure {
@@ -239,7 +239,7 @@ fn print(report: &Report, args: &SweepArgs) -> anyhow::Result<()> {
             (None, None) if !row.complete => paint::dim("not finished"),
             (None, None) if row.undecided > 0 => paint::warn(&super::undecided_in(row.undecided, row.seeds)),
             (None, None) => match row.never_happened() {
-                None => paint::good(&format!("holds: {}", names(row))),
+                None => paint::good(&format!("holds: {}", property_names(row))),
                 Some(never) => paint::bad(&format!("'{}' never happened, so this shows little", never.name)),
             },
             (Some(failure), None) => paint::bad(&format!("FAILS: {}", one_line(failure))),
@@ -266,7 +266,7 @@ fn one_line(failure: &Failure) -> String {
     format!("'{}', {}", failure.property, failure.text.lines().next().unwrap_or_default())
 }
 
-fn names(row: &Row) -> String {
+fn property_names(row: &Row) -> String {
     let judged = row.properties.iter().filter(|property| property.kind != Kind::Sometimes);
     judged.map(|property| property.name).collect::<Vec<_>>().join(", ")
 }

@@ -1,21 +1,21 @@
 //! Converts the result of a search to a diagram.
 
-use super::size;
+use super::member_count;
 use quorate_demos::wait_for::{FoundDeadlock, Name, Report, Situation, Wait};
 use quorate_draw::wait_for::{Diagram, Edge, Kind, Link, Mark, Node};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Describes a deadlock, such as `a cycle of 3`.
 pub(super) fn outline(found: &FoundDeadlock) -> String {
-    format!("a {} of {}", found.shape.name(), size(found))
+    format!("a {} of {}", found.shape.name(), member_count(found))
 }
 
 pub(super) fn diagram(situation: &Situation, report: &Report) -> Diagram {
     let mut draft = Draft::new(situation, report);
-    draft.resources();
-    draft.waits();
+    draft.add_resources();
+    draft.add_waits();
     for wait in report.stuck_behind.iter().chain(&report.waiting) {
-        draft.queue(wait, false);
+        draft.add_queue(wait);
     }
     for found in &report.deadlocks {
         found.waits.iter().for_each(|wait| draft.mark(wait));
@@ -96,26 +96,27 @@ impl<'a> Draft<'a> {
         Self { situation, nodes, edges: Vec::new(), indices }
     }
 
-    fn resources(&mut self) {
+    fn add_resources(&mut self) {
         for (index, (name, resource)) in self.situation.resources.iter().enumerate() {
             let is_full =
                 resource.permits.is_some_and(|permits| permits > 1 && resource.holders.len() >= permits as usize);
-            // Numbers from the top, because those from 0 belong to statements.
+            // The arrows of one `Link::Any` share a number. Resources count down from the largest
+            // one, because the statements of `add_waits` count up from 0.
             let link = if is_full { Link::Any(usize::MAX - index) } else { Link::Held };
-            resource.holders.iter().for_each(|holder| self.add(name, holder, link));
-            resource.queue.iter().for_each(|who| self.add(who, name, Link::All));
+            resource.holders.iter().for_each(|holder| self.add_edge(name, holder, link));
+            resource.queue.iter().for_each(|waiter| self.add_edge(waiter, name, Link::All));
         }
     }
 
-    fn waits(&mut self) {
-        for (index, (who, need)) in self.situation.waits.iter().enumerate() {
+    fn add_waits(&mut self) {
+        for (index, (waiter, need)) in self.situation.waits.iter().enumerate() {
             let link = if need.is_any() { Link::Any(index) } else { Link::All };
-            need.on().iter().for_each(|on| self.add(who, on, link));
+            need.on().iter().for_each(|on| self.add_edge(waiter, on, link));
         }
     }
 
     /// Adds an arrow, unless there is an equal one.
-    fn add(&mut self, from: &Name, to: &Name, link: Link) {
+    fn add_edge(&mut self, from: &Name, to: &Name, link: Link) {
         let (Some(from), Some(to)) = (self.indices.get(from).copied(), self.indices.get(to).copied()) else { return };
         let exists = self.edges.iter().any(|edge| (edge.from, edge.to, edge.link) == (from, to, link));
         if !exists {
@@ -124,13 +125,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds arrows to the waiters ahead in the queue, which have a style of their own.
-    fn queue(&mut self, wait: &Wait, is_marked: bool) {
-        for before in &wait.behind {
-            self.add(&wait.who, before, Link::Queue);
-            if is_marked {
-                self.emphasize(&wait.who, before);
-            }
-        }
+    fn add_queue(&mut self, wait: &Wait) {
+        wait.behind.iter().for_each(|ahead| self.add_edge(&wait.who, ahead, Link::Queue));
     }
 
     /// Marks the arrows of a wait that is part of a deadlock.
@@ -140,14 +136,15 @@ impl<'a> Draft<'a> {
             Some(resource) => {
                 self.emphasize(&wait.who, resource);
                 wait.held_by.iter().for_each(|holder| self.emphasize(resource, holder));
-                self.queue(wait, true);
+                self.add_queue(wait);
+                wait.behind.iter().for_each(|ahead| self.emphasize(&wait.who, ahead));
             }
         }
     }
 
     fn emphasize(&mut self, from: &Name, to: &Name) {
-        let ends = (self.indices.get(from).copied(), self.indices.get(to).copied());
-        for edge in self.edges.iter_mut().filter(|edge| (Some(edge.from), Some(edge.to)) == ends) {
+        let endpoints = (self.indices.get(from).copied(), self.indices.get(to).copied());
+        for edge in self.edges.iter_mut().filter(|edge| (Some(edge.from), Some(edge.to)) == endpoints) {
             edge.is_marked = true;
         }
     }
@@ -158,13 +155,13 @@ fn marks(report: &Report) -> BTreeMap<&Name, Mark> {
     let mut marks = BTreeMap::new();
     marks.extend(report.waiting.iter().map(|wait| (&wait.who, Mark::Waits)));
     marks.extend(report.stuck_behind.iter().map(|wait| (&wait.who, Mark::Behind)));
-    for (number, found) in report.deadlocks.iter().enumerate() {
+    for (index, found) in report.deadlocks.iter().enumerate() {
         for wait in &found.waits {
-            marks.insert(&wait.who, Mark::Deadlock(number));
+            marks.insert(&wait.who, Mark::Deadlock(index));
             // A resource counts only if a member of the deadlock waits for its holder, not just in
             // its queue.
-            let held = wait.resource.iter().filter(|_| !wait.held_by.is_empty());
-            marks.extend(held.map(|resource| (resource, Mark::Deadlock(number))));
+            let waited_for = wait.resource.iter().filter(|_| !wait.held_by.is_empty());
+            marks.extend(waited_for.map(|resource| (resource, Mark::Deadlock(index))));
         }
     }
     marks

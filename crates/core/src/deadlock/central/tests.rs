@@ -1,15 +1,17 @@
 //! Tests of each rule, and of forged messages. The detector is at site 1.
+//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
+//! `mutex::rules` the macro `rules!`.
 
 use crate::deadlock::central::{Edge, Message};
-use crate::deadlock::drill::{assert_ignored, process, request_group, request_sites, request_trace, wait};
 use crate::deadlock::requests::Message as Outer;
+use crate::deadlock::test_helpers::{assert_ignored, process, request_group, request_sites, request_trace, wait};
 use crate::deadlock::{AbortCost, Central, Plan, Policy, WaitId};
 use crate::mutex::rules::rules;
 use expect_test::expect;
 use std::vec::Vec;
 
 /// A plan in which P1 is the victim if it is part of the deadlock.
-fn p1_first(sites: usize) -> Plan {
+fn plan_with_victim_p1(sites: usize) -> Plan {
     Plan { victim: Some(Policy::LowestPriority), priorities: [0, 1, 1, 1].into(), ..Plan::new(sites) }
 }
 
@@ -83,7 +85,7 @@ rules! { request_sites(Plan::new, Central::new), 3;
     /// Two deadlocks. The victim of the first is at the detector's own site, so that no message
     /// confirms its abort.
     cd_5_after_the_abort_of_its_own_process_the_detector_takes_up_the_next_deadlock(
-        by request_sites(p1_first, Central::new), of 4, "1 ask-P2; 2 ask-P1 | rest; 3 ask-P4; 4 ask-P3; rest; 1 give-up", expect![[r#"
+        by request_sites(plan_with_victim_p1, Central::new), of 4, "1 ask-P2; 2 ask-P1 | rest; 3 ask-P4; 4 ask-P3; rest; 1 give-up", expect![[r#"
             2 receives request from 1: RQ-2 P1 waits for P2; P1 waits for P2
             1 receives request from 2: RQ-2 P2 waits for P1; P2 waits for P1
             1 receives waits from 2: CD-3 asks whether these waits still exist: P1 waits for P2; P2 waits for P1; ask → 2; CD-4 has released 0 of these waits

@@ -1,8 +1,10 @@
 //! Tests of each rule, of the cost, and of forged messages.
+//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
+//! `mutex::rules` the macro `rules!`.
 
-use crate::deadlock::drill::{assert_ignored, process, request_group, request_sites, wait};
 use crate::deadlock::edge_chasing::{Message, Probe};
 use crate::deadlock::requests::Message as Outer;
+use crate::deadlock::test_helpers::{assert_ignored, process, request_group, request_sites, wait};
 use crate::deadlock::{Agent, Command, EdgeChasing, Need, Plan, Wait, WaitId};
 use crate::mutex::rules::rules;
 use crate::time::Duration;
@@ -108,9 +110,9 @@ fn ec_1_with_patience_the_probe_is_delayed_and_omitted_if_the_wait_ends() {
 /// probes, and whether it found a deadlock.
 fn run_checks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, bool)> {
     let mut group = request_group(plan, EdgeChasing::new);
-    let waiting: Vec<_> = needs.iter().filter(|(_, on)| !on.is_empty()).collect();
-    for (agent, on) in &waiting {
-        group.command(agent.site, Command::Ask { process: agent.number, need: Need::All(on.clone()) });
+    let waiting: Vec<_> = needs.iter().filter(|(_, awaited)| !awaited.is_empty()).collect();
+    for (agent, awaited) in &waiting {
+        group.command(agent.site, Command::Ask { process: agent.number, need: Need::All(awaited.clone()) });
     }
     group.run("rest");
     let mut checks = Vec::new();
@@ -123,39 +125,43 @@ fn run_checks(plan: &Plan, needs: &[(Agent, Vec<Agent>)]) -> Vec<(Agent, usize, 
     checks
 }
 
-fn reached(agent: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent> {
+/// The agents for which `agent` waits, directly or not.
+fn reachable_from(agent: Agent, needs: &[(Agent, Vec<Agent>)]) -> BTreeSet<Agent> {
     let mut reached = BTreeSet::new();
-    let mut next = [agent].to_vec();
-    while let Some(at) = next.pop() {
-        let on = needs.iter().filter(|(waits, _)| *waits == at).flat_map(|(_, on)| on);
-        next.extend(on.copied().filter(|on| reached.insert(*on)));
+    let mut unexpanded = [agent].to_vec();
+    while let Some(agent) = unexpanded.pop() {
+        let awaited = needs.iter().filter(|(waiter, _)| *waiter == agent).flat_map(|(_, awaited)| awaited);
+        unexpanded.extend(awaited.copied().filter(|awaited| reached.insert(*awaited)));
     }
     reached
 }
 
-/// All graphs of three, and some of four, with one process per site. A check finds a deadlock
+/// All graphs of three agents, and one in 53 of four, with one process per site. Bit
+/// `agent * sites + awaited` of a graph's number is an edge. A check finds a deadlock
 /// exactly if there is a cycle, and takes no more probes than there are waits; it stays within the
 /// textbook bound if no two wait for each other, counting all agents it reaches.
 #[test]
 fn a_check_costs_at_most_one_probe_per_wait() {
-    const ALL_FOR_ALL: u32 = 0b0111_1011_1101_1110;
-    let of_four = (0..1 << 16).step_by(53).chain([ALL_FOR_ALL]);
+    const COMPLETE_GRAPH_OF_FOUR: u32 = 0b0111_1011_1101_1110;
+    let of_four = (0..1 << 16).step_by(53).chain([COMPLETE_GRAPH_OF_FOUR]);
     let graphs = (0..1_u32 << 9).map(|bits| (3, bits)).chain(of_four.map(|bits| (4, bits)));
     let mut worst = 0;
     for (sites, bits) in graphs {
-        let is_wait = |agent: usize, on: usize| bits >> (agent * sites + on) & 1 == 1;
-        if (0..sites).any(|agent| is_wait(agent, agent)) {
+        let waits_for = |agent: usize, awaited: usize| bits >> (agent * sites + awaited) & 1 == 1;
+        if (0..sites).any(|agent| waits_for(agent, agent)) {
             continue;
         }
-        let on = |agent| (0..sites).filter(move |on| is_wait(agent, *on)).map(|on| process(on + 1)).collect();
-        let needs: Vec<_> = (0..sites).map(|agent| (process(agent + 1), on(agent))).collect();
-        let has_pair = (0..sites).any(|agent| (0..sites).any(|on| is_wait(agent, on) && is_wait(on, agent)));
+        let awaited_by =
+            |agent| (0..sites).filter(move |other| waits_for(agent, *other)).map(|other| process(other + 1)).collect();
+        let needs: Vec<_> = (0..sites).map(|agent| (process(agent + 1), awaited_by(agent))).collect();
+        let has_pair =
+            (0..sites).any(|agent| (0..sites).any(|other| waits_for(agent, other) && waits_for(other, agent)));
         for (agent, probes, has_found) in run_checks(&Plan::new(sites), &needs) {
-            let members = reached(agent, &needs);
+            let members = reachable_from(agent, &needs);
             assert_eq!(has_found, members.contains(&agent), "{agent} in {needs:?}");
             assert!(probes <= bits.count_ones() as usize, "{probes} probes of {agent} in {needs:?}");
-            let is_within = 2 * probes <= members.len() * (members.len() - 1);
-            assert!(has_pair || !has_found || is_within, "{probes} probes of {agent} in {needs:?}");
+            let is_within_bound = 2 * probes <= members.len() * (members.len() - 1);
+            assert!(has_pair || !has_found || is_within_bound, "{probes} probes of {agent} in {needs:?}");
             worst = worst.max(probes);
         }
     }
@@ -169,14 +175,15 @@ fn a_check_with_single_waits_stays_within_the_textbook_bound() {
     let plan = Plan::new(3).with_processes(5);
     let all: Vec<_> = plan.all_processes().collect();
     for code in 0..4_usize.pow(5) {
-        let choice = |agent: usize| (agent + 1 + code / 4_usize.pow(agent as u32) % 4) % 5;
-        let needs: Vec<_> = (0..5).map(|agent| (all[agent], [all[choice(agent)]].to_vec())).collect();
+        // Digit `agent` of the code in base 4 selects one of the four others.
+        let awaited_by = |agent: usize| (agent + 1 + code / 4_usize.pow(agent as u32) % 4) % 5;
+        let needs: Vec<_> = (0..5).map(|agent| (all[agent], [all[awaited_by(agent)]].to_vec())).collect();
         for (agent, probes, has_found) in run_checks(&plan, &needs) {
-            let members = reached(agent, &needs);
+            let members = reachable_from(agent, &needs);
             assert_eq!(has_found, members.contains(&agent), "{agent} in {needs:?}");
             let sites: BTreeSet<_> = members.iter().map(|member| member.site).collect();
-            let is_within = 2 * probes <= members.len() * (sites.len() - 1);
-            assert!(!has_found || sites.len() < 3 || is_within, "{probes} probes of {agent} in {needs:?}");
+            let is_within_bound = 2 * probes <= members.len() * (sites.len() - 1);
+            assert!(!has_found || sites.len() < 3 || is_within_bound, "{probes} probes of {agent} in {needs:?}");
         }
     }
 }

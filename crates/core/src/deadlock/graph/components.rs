@@ -4,19 +4,21 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+/// The search's knowledge about a node that it has visited.
 #[derive(Clone, Copy)]
 struct Mark {
     /// The order of its first visit.
     number: usize,
-    /// The earliest open node that it reaches.
+    /// The number of the earliest open node that it reaches.
     lowest: usize,
-    open: bool,
+    /// Whether its component is not complete yet.
+    is_open: bool,
 }
 
 /// Returns the components without outgoing edges that have several nodes or one node with an edge
 /// to itself.
-pub(super) fn ends<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<Vec<&'a N>> {
-    let of = |node: &N| successors.get(node).map_or(&[][..], Vec::as_slice);
+pub(super) fn terminal_components<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<Vec<&'a N>> {
+    let successors_of = |node: &N| successors.get(node).map_or(&[][..], Vec::as_slice);
     let mut marks: BTreeMap<&N, Mark> = BTreeMap::new();
     let mut open: Vec<&N> = Vec::new();
     let mut found = Vec::new();
@@ -28,14 +30,14 @@ pub(super) fn ends<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<
         visit(root, &mut marks, &mut open);
         while let Some((node, index)) = path.last_mut() {
             let node = *node;
-            if let Some(next) = of(node).get(*index).copied() {
+            if let Some(next) = successors_of(node).get(*index).copied() {
                 *index += 1;
                 match marks.get(next).copied() {
                     None => {
                         visit(next, &mut marks, &mut open);
                         path.push((next, 0));
                     }
-                    Some(mark) if mark.open => lower(node, mark.number, &mut marks),
+                    Some(mark) if mark.is_open => lower_mark(node, mark.number, &mut marks),
                     Some(_) => {}
                 }
                 continue;
@@ -43,13 +45,13 @@ pub(super) fn ends<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<
             path.pop();
             let Some(mark) = marks.get(node).copied() else { continue };
             if let Some((parent, _)) = path.last().copied() {
-                lower(parent, mark.lowest, &mut marks);
+                lower_mark(parent, mark.lowest, &mut marks);
             }
             if mark.lowest == mark.number {
                 let members = close(node, &mut marks, &mut open);
                 let is_member = |next: &&N| members.binary_search(next).is_ok();
-                let is_terminal = members.iter().all(|member| of(member).iter().all(is_member));
-                if is_terminal && members.iter().any(|member| !of(member).is_empty()) {
+                let is_terminal = members.iter().all(|member| successors_of(member).iter().all(is_member));
+                if is_terminal && members.iter().any(|member| !successors_of(member).is_empty()) {
                     found.push(members);
                 }
             }
@@ -60,11 +62,11 @@ pub(super) fn ends<'a, N: Ord>(successors: &BTreeMap<&'a N, Vec<&'a N>>) -> Vec<
 
 fn visit<'a, N: Ord>(node: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open: &mut Vec<&'a N>) {
     let number = marks.len();
-    marks.insert(node, Mark { number, lowest: number, open: true });
+    marks.insert(node, Mark { number, lowest: number, is_open: true });
     open.push(node);
 }
 
-fn lower<'a, N: Ord>(node: &'a N, number: usize, marks: &mut BTreeMap<&'a N, Mark>) {
+fn lower_mark<'a, N: Ord>(node: &'a N, number: usize, marks: &mut BTreeMap<&'a N, Mark>) {
     if let Some(mark) = marks.get_mut(node) {
         mark.lowest = mark.lowest.min(number);
     }
@@ -75,7 +77,7 @@ fn close<'a, N: Ord>(first: &'a N, marks: &mut BTreeMap<&'a N, Mark>, open: &mut
     let mut members = Vec::new();
     while let Some(member) = open.pop() {
         if let Some(mark) = marks.get_mut(member) {
-            mark.open = false;
+            mark.is_open = false;
         }
         members.push(member);
         if member == first {

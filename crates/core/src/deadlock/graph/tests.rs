@@ -51,10 +51,10 @@ fn a_cycle_of_any_needs_alone_is_no_deadlock() {
 #[test]
 fn a_knot_is_a_deadlock() {
     let graph = graph(&[(1, any(&[2, 3])), (2, any(&[1, 3])), (3, any(&[2])), (4, any(&[1, 5])), (6, any(&[1, 2]))]);
-    assert_eq!(stuck(&graph), [1, 2, 3, 6], "5 runs, and so 4 will");
+    assert_eq!(stuck(&graph), [1, 2, 3, 6], "5 runs, so 4 is not stuck");
     let deadlocks = graph.deadlocks();
     let members: Vec<_> =
-        deadlocks.iter().map(|one| one.waits.iter().map(|(agent, _)| *agent).collect::<Vec<_>>()).collect();
+        deadlocks.iter().map(|deadlock| deadlock.waits.iter().map(|(agent, _)| *agent).collect::<Vec<_>>()).collect();
     assert_eq!((deadlocks[0].shape, members), (Shape::Knot, vec![vec![1, 2, 3]]));
 }
 
@@ -76,11 +76,12 @@ fn an_agent_that_waits_for_itself_is_stuck() {
 
 #[test]
 fn two_deadlocks_are_distinguished() {
-    let first = |graph: &Graph<u32>| graph.deadlocks().iter().map(|one| one.waits[0].0).collect::<Vec<_>>();
+    let first_members =
+        |graph: &Graph<u32>| graph.deadlocks().iter().map(|deadlock| deadlock.waits[0].0).collect::<Vec<_>>();
     let apart = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[4, 1])), (4, all(&[3]))]);
-    assert_eq!(first(&apart), [1, 3], "3 has two reasons; 4 counts, which it names first");
+    assert_eq!(first_members(&apart), [1, 3], "3 has two reasons; 4 counts, which it names first");
     let behind = graph(&[(1, all(&[2])), (2, all(&[1])), (3, all(&[1, 4])), (4, all(&[3]))]);
-    assert_eq!(first(&behind), [1], "1 counts, and 4 waits behind 3");
+    assert_eq!(first_members(&behind), [1], "1 counts, and 4 waits behind 3");
     assert!(
         behind.deadlock_of(&3).is_some_and(|deadlock| deadlock.waits.len() == 2),
         "`deadlock_of` 3 finds the other"

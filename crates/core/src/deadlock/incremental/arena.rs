@@ -49,33 +49,33 @@ pub(super) struct Wait {
     pub(super) waiter: OwnerSlot,
     /// The position in the waiter's waits.
     pub(super) position: usize,
-    any: bool,
+    is_of_any: bool,
     pub(super) edges: InlineVec<Edge>,
 }
 
 /// An edge as stored at the wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    pub(super) on: OwnerSlot,
-    /// The position in the links to `on`.
+    pub(super) awaited: OwnerSlot,
+    /// The position in `waited_by` of the awaited owner.
     position: u32,
     /// Whether it is kept outside the order.
-    pub(super) loose: bool,
+    pub(super) is_loose: bool,
 }
 
 impl Wait {
     /// Whether one of several owners is enough.
     pub(super) fn is_any(&self) -> bool {
-        self.any && self.edges.len() > 1
+        self.is_of_any && self.edges.len() > 1
     }
 
     /// Whether the need is one of any, even if it names only one owner now.
     pub(super) fn is_of_any(&self) -> bool {
-        self.any
+        self.is_of_any
     }
 
-    pub(super) fn on(&self) -> impl Iterator<Item = OwnerSlot> {
-        self.edges.iter().map(|edge| edge.on)
+    pub(super) fn awaited(&self) -> impl Iterator<Item = OwnerSlot> {
+        self.edges.iter().map(|edge| edge.awaited)
     }
 }
 
@@ -91,13 +91,19 @@ pub(super) struct Arena<O> {
     slots: BTreeMap<O, OwnerSlot>,
     owners: Slab<Owner<O>>,
     waits: Slab<Wait>,
-    edges: usize,
-    serial: u64,
+    edge_count: usize,
+    latest_serial: u64,
 }
 
 impl<O> Default for Arena<O> {
     fn default() -> Self {
-        Self { slots: BTreeMap::new(), owners: Slab::default(), waits: Slab::default(), edges: 0, serial: 0 }
+        Self {
+            slots: BTreeMap::new(),
+            owners: Slab::default(),
+            waits: Slab::default(),
+            edge_count: 0,
+            latest_serial: 0,
+        }
     }
 }
 
@@ -114,8 +120,8 @@ impl<O: Ord + Copy> Arena<O> {
 
     /// Frees the slot of an owner that neither waits nor is waited for. Returns whether it did.
     pub(super) fn remove_if_unused(&mut self, slot: OwnerSlot) -> bool {
-        let idle = self.owner(slot).filter(|owner| owner.waits.is_empty() && owner.waited_by.is_empty());
-        let Some(owner) = idle.map(|owner| owner.owner) else { return false };
+        let unused = self.owner(slot).filter(|owner| owner.waits.is_empty() && owner.waited_by.is_empty());
+        let Some(owner) = unused.map(|owner| owner.owner) else { return false };
         self.slots.remove(&owner);
         self.owners.remove(slot.0);
         true
@@ -142,7 +148,7 @@ impl<O: Ord + Copy> Arena<O> {
     }
 
     pub(super) fn edge_count(&self) -> usize {
-        self.edges
+        self.edge_count
     }
 
     pub(super) fn has_no_waiters(&self, slot: OwnerSlot) -> bool {
@@ -155,44 +161,45 @@ impl<O: Ord + Copy> Arena<O> {
 
     /// Returns the need of a wait with the names of its owners.
     pub(super) fn need(&self, wait: &Wait) -> Need<O> {
-        let on = wait.on().filter_map(|slot| Some(self.owner(slot)?.owner)).collect();
-        if wait.any { Need::Any(on) } else { Need::All(on) }
+        let awaited = wait.awaited().filter_map(|slot| Some(self.owner(slot)?.owner)).collect();
+        if wait.is_of_any { Need::Any(awaited) } else { Need::All(awaited) }
     }
 
-    /// Returns the next outgoing edge of an owner.
-    pub(super) fn edge_out(&self, slot: OwnerSlot, at: &mut Cursor) -> Option<Edge> {
+    /// Returns the outgoing edge of an owner at the cursor, and advances the cursor.
+    pub(super) fn edge_out(&self, slot: OwnerSlot, cursor: &mut Cursor) -> Option<Edge> {
         let waits = &self.owner(slot)?.waits;
         loop {
-            let wait = self.wait(*waits.get(at.wait)?)?;
-            if let Some(edge) = wait.edges.get(at.edge) {
-                at.edge += 1;
+            let wait = self.wait(*waits.get(cursor.wait)?)?;
+            if let Some(edge) = wait.edges.get(cursor.edge) {
+                cursor.edge += 1;
                 return Some(*edge);
             }
-            *at = Cursor { wait: at.wait + 1, edge: 0 };
+            *cursor = Cursor { wait: cursor.wait + 1, edge: 0 };
         }
     }
 
-    /// Returns one of the incoming edges of an owner: the wait, and whether the edge is loose.
-    pub(super) fn edge_in(&self, slot: OwnerSlot, at: usize) -> Option<(&Wait, bool)> {
-        let link = self.owner(slot)?.waited_by.get(at)?;
+    /// Returns the incoming edge of an owner at this position: the wait, and whether the edge is
+    /// loose.
+    pub(super) fn edge_in(&self, slot: OwnerSlot, position: usize) -> Option<(&Wait, bool)> {
+        let link = self.owner(slot)?.waited_by.get(position)?;
         let wait = self.wait(link.wait)?;
-        Some((wait, wait.edges.get(link.position())?.loose))
+        Some((wait, wait.edges.get(link.position())?.is_loose))
     }
 
     /// Returns the position of the edge of a wait to an owner. Searches the shorter of the two
     /// lists.
-    pub(super) fn position_of(&self, wait_slot: WaitSlot, on: OwnerSlot) -> Option<usize> {
-        let (edges, links) = (&self.wait(wait_slot)?.edges, &self.owner(on)?.waited_by);
+    pub(super) fn position_of(&self, wait_slot: WaitSlot, awaited: OwnerSlot) -> Option<usize> {
+        let (edges, links) = (&self.wait(wait_slot)?.edges, &self.owner(awaited)?.waited_by);
         if links.len() < edges.len() {
             return links.iter().find(|link| link.wait == wait_slot).map(|link| link.position());
         }
-        edges.iter().position(|edge| edge.on == on)
+        edges.iter().position(|edge| edge.awaited == awaited)
     }
 
-    pub(super) fn add_wait(&mut self, waiter: OwnerSlot, any: bool) -> WaitSlot {
+    pub(super) fn add_wait(&mut self, waiter: OwnerSlot, is_of_any: bool) -> WaitSlot {
         let position = self.owner(waiter).map_or(0, |owner| owner.waits.len());
-        self.serial += 1;
-        let wait = Wait { serial: self.serial, waiter, position, any, edges: InlineVec::new() };
+        self.latest_serial += 1;
+        let wait = Wait { serial: self.latest_serial, waiter, position, is_of_any, edges: InlineVec::new() };
         let wait_slot = WaitSlot(self.waits.insert(wait));
         if let Some(owner) = self.owners.get_mut(waiter.0) {
             owner.waits.push(wait_slot);
@@ -211,26 +218,28 @@ impl<O: Ord + Copy> Arena<O> {
         }
     }
 
-    pub(super) fn link(&mut self, wait_slot: WaitSlot, on: OwnerSlot, loose: bool) {
-        let (Some(wait), Some(owner)) = (self.waits.get_mut(wait_slot.0), self.owners.get_mut(on.0)) else { return };
+    pub(super) fn link(&mut self, wait_slot: WaitSlot, awaited: OwnerSlot, is_loose: bool) {
+        let (Some(wait), Some(owner)) = (self.waits.get_mut(wait_slot.0), self.owners.get_mut(awaited.0)) else {
+            return;
+        };
         let link = Link { wait: wait_slot, position: wait.edges.len() as u32 };
-        wait.edges.push(Edge { on, position: owner.waited_by.len() as u32, loose });
+        wait.edges.push(Edge { awaited, position: owner.waited_by.len() as u32, is_loose });
         owner.waited_by.push(link);
-        self.edges += 1;
+        self.edge_count += 1;
     }
 
     /// Removes an edge of a wait. At both ends, the last edge moves to its position.
     pub(super) fn unlink(&mut self, wait_slot: WaitSlot, position: usize) -> Option<Edge> {
         let wait = self.waits.get_mut(wait_slot.0)?;
         let edge = wait.edges.swap_remove(position)?;
-        self.edges -= 1;
+        self.edge_count -= 1;
         if let Some(moved) = wait.edges.get(position).copied() {
-            let links = self.owners.get_mut(moved.on.0).map(|owner| &mut owner.waited_by);
+            let links = self.owners.get_mut(moved.awaited.0).map(|owner| &mut owner.waited_by);
             if let Some(link) = links.and_then(|links| links.get_mut(moved.position as usize)) {
                 link.position = position as u32;
             }
         }
-        let links = &mut self.owners.get_mut(edge.on.0)?.waited_by;
+        let links = &mut self.owners.get_mut(edge.awaited.0)?.waited_by;
         links.swap_remove(edge.position as usize);
         if let Some(moved) = links.get(edge.position as usize).copied() {
             let edges = self.waits.get_mut(moved.wait.0).map(|wait| &mut wait.edges);
@@ -241,11 +250,11 @@ impl<O: Ord + Copy> Arena<O> {
         Some(edge)
     }
 
-    pub(super) fn mark_ordered(&mut self, wait_slot: WaitSlot, on: OwnerSlot) {
-        let Some(position) = self.position_of(wait_slot, on) else { return };
+    pub(super) fn mark_ordered(&mut self, wait_slot: WaitSlot, awaited: OwnerSlot) {
+        let Some(position) = self.position_of(wait_slot, awaited) else { return };
         let edges = self.waits.get_mut(wait_slot.0).map(|wait| &mut wait.edges);
         if let Some(edge) = edges.and_then(|edges| edges.get_mut(position)) {
-            edge.loose = false;
+            edge.is_loose = false;
         }
     }
 }

@@ -25,20 +25,21 @@ pub(super) struct Question<'a> {
     pub(super) waiter: OwnerSlot,
     /// The slots of the owners it names, sorted. An owner without a slot is not stuck, so there is
     /// no question about a need of any that names one.
-    pub(super) on: &'a [OwnerSlot],
-    pub(super) any: bool,
+    pub(super) awaited: &'a [OwnerSlot],
+    pub(super) is_any: bool,
 }
 
 /// The decision of one question, with memory that the next one reuses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeadlockDecision {
     /// The index of each owner under consideration in `members`.
-    numbers: Marks,
+    indices: Marks,
     members: Vec<Member>,
-    /// For each need, how many of the owners it names remain; 0 if it does not hold.
-    left: Vec<usize>,
+    /// For each need of each member, how many of the owners it names remain; 0 if it does not hold.
+    remaining: Vec<usize>,
     /// The distance to the waiter, if it is reachable.
     distances: Marks,
+    /// The owners that a description contains already.
     described: Marks,
 }
 
@@ -47,8 +48,8 @@ struct Member {
     slot: OwnerSlot,
     /// Whether it has not been removed.
     is_in: bool,
-    /// Where its needs begin in `left`; `holding` of them hold.
-    needs: usize,
+    /// The index in `remaining` of its first need; `holding` of its needs hold.
+    first_need: usize,
     holding: usize,
 }
 
@@ -61,18 +62,18 @@ impl DeadlockDecision {
         question: Question<'_>,
         slots: &[OwnerSlot],
     ) -> Option<Deadlock<O>> {
-        self.numbers.clear();
+        self.indices.clear();
         self.members.clear();
-        self.left.clear();
+        self.remaining.clear();
         for slot in slots.iter().chain([&question.waiter]) {
-            self.enter(arena, question, *slot);
+            self.add_member(arena, question, *slot);
         }
         self.cycle(arena, question)
     }
 
     /// Returns the deadlock that the need is part of, if there is one.
     pub(super) fn deadlock<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
-        self.reach(arena, question);
+        self.add_reachable(arena, question);
         self.reduce(arena, question);
         loop {
             if !self.is_in(question.waiter) {
@@ -90,40 +91,41 @@ impl DeadlockDecision {
         self.describe(arena, question)
     }
 
-    fn reach<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
-        self.numbers.clear();
+    /// Makes the waiter and all owners that the need can reach members.
+    fn add_reachable<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
+        self.indices.clear();
         self.members.clear();
-        self.left.clear();
-        self.enter(arena, question, question.waiter);
-        for slot in question.on {
-            self.enter(arena, question, *slot);
+        self.remaining.clear();
+        self.add_member(arena, question, question.waiter);
+        for slot in question.awaited {
+            self.add_member(arena, question, *slot);
         }
         let mut next = 1;
         while let Some(slot) = self.members.get(next).map(|member| member.slot) {
-            for on in waits(arena, slot).flat_map(Wait::on) {
-                self.enter(arena, question, on);
+            for awaited in waits(arena, slot).flat_map(Wait::awaited) {
+                self.add_member(arena, question, awaited);
             }
             next += 1;
         }
     }
 
-    fn enter<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>, slot: OwnerSlot) {
-        if self.numbers.has(slot) {
+    fn add_member<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>, slot: OwnerSlot) {
+        if self.indices.has(slot) {
             return;
         }
-        self.numbers.set(slot, self.members.len() as u32);
-        let needs = self.left.len();
+        self.indices.set(slot, self.members.len() as u32);
+        let first_need = self.remaining.len();
         if slot == question.waiter {
-            self.left.push(question.on.len());
+            self.remaining.push(question.awaited.len());
         } else {
-            self.left.extend(waits(arena, slot).map(|wait| wait.edges.len()));
+            self.remaining.extend(waits(arena, slot).map(|wait| wait.edges.len()));
         }
-        let holding = self.left.iter().skip(needs).filter(|left| **left > 0).count();
-        self.members.push(Member { slot, is_in: true, needs, holding });
+        let holding = self.remaining.iter().skip(first_need).filter(|remaining| **remaining > 0).count();
+        self.members.push(Member { slot, is_in: true, first_need, holding });
     }
 
     fn member(&self, slot: OwnerSlot) -> Option<&Member> {
-        self.members.get(self.numbers.get(slot)? as usize)
+        self.members.get(self.indices.get(slot)? as usize)
     }
 
     fn is_in(&self, slot: OwnerSlot) -> bool {
@@ -132,38 +134,41 @@ impl DeadlockDecision {
 
     /// Removes all owners without a holding need, and repeats for those that lose theirs.
     fn reduce<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) {
-        let free = |member: &Member| member.holding == 0;
-        let gone = self.members.iter().filter(|member| free(member)).map(|member| member.slot).collect();
-        self.take_away(arena, question, gone);
+        let removed = self.members.iter().filter(|member| member.holding == 0).map(|member| member.slot).collect();
+        self.remove_all(arena, question, removed);
     }
 
-    fn take_away<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>, mut gone: Vec<OwnerSlot>) {
-        while let Some(slot) = gone.pop() {
-            let number = self.numbers.get(slot);
-            let Some(member) = number.and_then(|number| self.members.get_mut(number as usize)) else { continue };
+    /// Removes these owners, and repeats for those that lose their last holding need.
+    fn remove_all<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>, mut removed: Vec<OwnerSlot>) {
+        while let Some(slot) = removed.pop() {
+            let index = self.indices.get(slot);
+            let Some(member) = index.and_then(|index| self.members.get_mut(index as usize)) else { continue };
             if !core::mem::replace(&mut member.is_in, false) {
                 continue;
             }
             let links = arena.owner(slot).into_iter().flat_map(|owner| owner.waited_by.iter());
             for wait in links.filter_map(|link| arena.wait(link.wait)) {
-                if wait.waiter != question.waiter && self.loses_one(wait.waiter, wait.position, wait.is_any()) {
-                    gone.push(wait.waiter);
+                if wait.waiter != question.waiter && self.lose_awaited(wait.waiter, wait.position, wait.is_any()) {
+                    removed.push(wait.waiter);
                 }
             }
-            if question.on.binary_search(&slot).is_ok() && self.loses_one(question.waiter, 0, question.any) {
-                gone.push(question.waiter);
+            if question.awaited.binary_search(&slot).is_ok() && self.lose_awaited(question.waiter, 0, question.is_any) {
+                removed.push(question.waiter);
             }
         }
     }
 
     /// Records that an owner named by a need was removed. Returns whether its waiter has no holding
     /// need left.
-    fn loses_one(&mut self, waiter: OwnerSlot, position: usize, any: bool) -> bool {
-        let number = self.numbers.get(waiter);
-        let Some(member) = number.and_then(|number| self.members.get_mut(number as usize)) else { return false };
-        let Some(left) = self.left.get_mut(member.needs + position).filter(|left| **left > 0) else { return false };
-        *left = if any { 0 } else { *left - 1 };
-        if *left > 0 {
+    fn lose_awaited(&mut self, waiter: OwnerSlot, position: usize, is_any: bool) -> bool {
+        let index = self.indices.get(waiter);
+        let Some(member) = index.and_then(|index| self.members.get_mut(index as usize)) else { return false };
+        let Some(remaining) = self.remaining.get_mut(member.first_need + position).filter(|remaining| **remaining > 0)
+        else {
+            return false;
+        };
+        *remaining = if is_any { 0 } else { *remaining - 1 };
+        if *remaining > 0 {
             return false;
         }
         member.holding -= 1;
@@ -172,8 +177,10 @@ impl DeadlockDecision {
 
     /// Returns whether a need of a remaining owner holds.
     fn holds(&self, wait: &Wait) -> bool {
-        let left = |member: &Member| self.left.get(member.needs + wait.position).is_some_and(|left| *left > 0);
-        self.member(wait.waiter).is_some_and(|member| member.is_in && left(member))
+        let remaining = |member: &Member| {
+            self.remaining.get(member.first_need + wait.position).is_some_and(|remaining| *remaining > 0)
+        };
+        self.member(wait.waiter).is_some_and(|member| member.is_in && remaining(member))
     }
 
     /// Measures the distance of all owners to the waiter, along holding needs that `may_use`
@@ -186,16 +193,16 @@ impl DeadlockDecision {
     ) {
         self.distances.clear();
         self.distances.set(question.waiter, 0);
-        let mut seen = alloc::vec![question.waiter];
+        let mut reached = alloc::vec![question.waiter];
         let mut next = 0;
-        while let Some(slot) = seen.get(next).copied() {
+        while let Some(slot) = reached.get(next).copied() {
             next += 1;
             let distance = self.distances.get(slot).unwrap_or(0) + 1;
             let links = arena.owner(slot).into_iter().flat_map(|owner| owner.waited_by.iter());
             for wait in links.filter_map(|link| arena.wait(link.wait)) {
                 if !self.distances.has(wait.waiter) && self.holds(wait) && may_use(wait) {
                     self.distances.set(wait.waiter, distance);
-                    seen.push(wait.waiter);
+                    reached.push(wait.waiter);
                 }
             }
         }
@@ -203,17 +210,17 @@ impl DeadlockDecision {
 
     /// Removes the owners that cannot reach the waiter. Returns whether there were any.
     fn remove_unreachable<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> bool {
-        let without = |member: &&Member| member.is_in && !self.distances.has(member.slot);
-        let gone: Vec<OwnerSlot> = self.members.iter().filter(without).map(|member| member.slot).collect();
-        let any_removed = !gone.is_empty();
-        self.take_away(arena, question, gone);
+        let is_cut_off = |member: &&Member| member.is_in && !self.distances.has(member.slot);
+        let removed: Vec<OwnerSlot> = self.members.iter().filter(is_cut_off).map(|member| member.slot).collect();
+        let any_removed = !removed.is_empty();
+        self.remove_all(arena, question, removed);
         any_removed
     }
 
     /// Returns a shortest cycle through the waiter among the remaining owners, in which all wait
     /// for all.
     fn cycle<O: Ord + Copy>(&mut self, arena: &Arena<O>, question: Question<'_>) -> Option<Deadlock<O>> {
-        if question.any {
+        if question.is_any {
             return None;
         }
         self.measure_distances(arena, question, |wait| !wait.is_any());
@@ -221,8 +228,8 @@ impl DeadlockDecision {
     }
 
     /// Returns the owner that is nearest to the waiter, with its distance.
-    fn nearest(&self, on: impl Iterator<Item = OwnerSlot>) -> Option<(u32, OwnerSlot)> {
-        on.filter(|slot| self.is_in(*slot)).filter_map(|slot| Some((self.distances.get(slot)?, slot))).min()
+    fn nearest(&self, awaited: impl Iterator<Item = OwnerSlot>) -> Option<(u32, OwnerSlot)> {
+        awaited.filter(|slot| self.is_in(*slot)).filter_map(|slot| Some((self.distances.get(slot)?, slot))).min()
     }
 
     /// Describes the deadlock: all its members, each with one reason. Each reason leads nearer to
@@ -236,18 +243,18 @@ impl DeadlockDecision {
         let mut next = 0;
         while let Some(slot) = slots.get(next).copied() {
             next += 1;
-            let (any, on) = self.reason(arena, question, slot)?;
-            if any {
+            let (is_any, awaited) = self.reason(arena, question, slot)?;
+            if is_any {
                 shape = Shape::Knot;
             }
-            for slot in &on {
+            for slot in &awaited {
                 if !self.described.has(*slot) {
                     self.described.set(*slot, 0);
                     slots.push(*slot);
                 }
             }
-            let on = on.into_iter().filter_map(|slot| Some(arena.owner(slot)?.owner)).collect();
-            waits.push((arena.owner(slot)?.owner, if any { Need::Any(on) } else { Need::All(on) }));
+            let awaited = awaited.into_iter().filter_map(|slot| Some(arena.owner(slot)?.owner)).collect();
+            waits.push((arena.owner(slot)?.owner, if is_any { Need::Any(awaited) } else { Need::All(awaited) }));
         }
         if shape == Shape::Knot {
             waits.sort();
@@ -264,18 +271,18 @@ impl DeadlockDecision {
         slot: OwnerSlot,
     ) -> Option<(bool, Vec<OwnerSlot>)> {
         if slot == question.waiter {
-            let (_, nearest) = self.nearest(question.on.iter().copied())?;
-            let on = if question.any { question.on.to_vec() } else { alloc::vec![nearest] };
-            return Some((question.any, on));
+            let (_, nearest) = self.nearest(question.awaited.iter().copied())?;
+            let awaited = if question.is_any { question.awaited.to_vec() } else { alloc::vec![nearest] };
+            return Some((question.is_any, awaited));
         }
         let distance = self.distances.get(slot)?;
-        let nearer = |wait: &&Wait| self.nearest(wait.on()).is_some_and(|(nearest, _)| nearest < distance);
-        let mut held = waits(arena, slot).filter(|wait| self.holds(wait)).filter(nearer);
-        let wait = held.clone().find(|wait| !wait.is_any()).or_else(|| held.next())?;
+        let nearer = |wait: &&Wait| self.nearest(wait.awaited()).is_some_and(|(nearest, _)| nearest < distance);
+        let mut holding = waits(arena, slot).filter(|wait| self.holds(wait)).filter(nearer);
+        let wait = holding.clone().find(|wait| !wait.is_any()).or_else(|| holding.next())?;
         if wait.is_any() {
-            return Some((true, wait.on().collect()));
+            return Some((true, wait.awaited().collect()));
         }
-        self.nearest(wait.on()).map(|(_, nearest)| (false, alloc::vec![nearest]))
+        self.nearest(wait.awaited()).map(|(_, nearest)| (false, alloc::vec![nearest]))
     }
 }
 

@@ -6,30 +6,32 @@ use alloc::vec::Vec;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
-    notes: Vec<(u64, u32)>,
-    round: u64,
+    /// The generation in which each slot was marked, and the mark.
+    entries: Vec<(u64, u32)>,
+    /// Marks of earlier generations are cleared.
+    generation: u64,
 }
 
-/// The round of slots that were never marked.
+/// The generation of slots that were never marked.
 const NEVER: u64 = u64::MAX;
 
 impl Marks {
     pub(super) fn clear(&mut self) {
-        self.round += 1;
+        self.generation += 1;
     }
 
     pub(super) fn set(&mut self, slot: OwnerSlot, value: u32) {
-        if self.notes.len() <= slot.index() {
-            self.notes.resize(slot.index() + 1, (NEVER, 0));
+        if self.entries.len() <= slot.index() {
+            self.entries.resize(slot.index() + 1, (NEVER, 0));
         }
-        if let Some(note) = self.notes.get_mut(slot.index()) {
-            *note = (self.round, value);
+        if let Some(entry) = self.entries.get_mut(slot.index()) {
+            *entry = (self.generation, value);
         }
     }
 
     pub(super) fn get(&self, slot: OwnerSlot) -> Option<u32> {
-        let (round, value) = *self.notes.get(slot.index())?;
-        (round == self.round).then_some(value)
+        let (generation, value) = *self.entries.get(slot.index())?;
+        (generation == self.generation).then_some(value)
     }
 
     pub(super) fn has(&self, slot: OwnerSlot) -> bool {

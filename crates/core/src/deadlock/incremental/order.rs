@@ -16,7 +16,8 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    spots: Vec<Spot>,
+    /// The list entry of each slot, by index. Those of removed slots are unused.
+    entries: Vec<ListEntry>,
     first: u32,
     last: u32,
     /// Labels are below 2^bits.
@@ -24,10 +25,10 @@ pub(super) struct Order {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Spot {
+struct ListEntry {
     label: u64,
-    before: u32,
-    after: u32,
+    previous: u32,
+    next: u32,
 }
 
 impl Default for Order {
@@ -39,25 +40,26 @@ impl Default for Order {
 impl Order {
     /// An order with labels of this many bits. It holds (3/2)^bits slots with ease.
     pub(super) const fn with_bits(bits: u32) -> Self {
-        Self { spots: Vec::new(), first: NONE, last: NONE, bits }
+        Self { entries: Vec::new(), first: NONE, last: NONE, bits }
     }
 
     /// Returns the label of a slot: of two slots, the one with the smaller label comes first.
     pub(super) fn label(&self, slot: OwnerSlot) -> u64 {
-        self.spots.get(slot.index()).map_or(0, |spot| spot.label)
+        self.entries.get(slot.index()).map_or(0, |entry| entry.label)
     }
 
     pub(super) fn is_before(&self, one: OwnerSlot, other: OwnerSlot) -> bool {
         self.label(one) < self.label(other)
     }
 
+    /// Adds a slot that is not in the order.
     pub(super) fn push_first(&mut self, slot: OwnerSlot) {
         let next = self.first;
-        let below = self.at(next).map_or(1 << (self.bits - 1), |spot| spot.label);
-        let stride = self.stride().min(below.div_ceil(2));
+        let next_label = self.entry(next).map_or(1 << (self.bits - 1), |entry| entry.label);
+        let stride = self.stride().min(next_label.div_ceil(2));
         self.link_between(NONE, next, &[slot]);
-        if stride > 0 && stride <= below {
-            self.set_label(slot.0, below - stride);
+        if stride > 0 && stride <= next_label {
+            self.set_label(slot.0, next_label - stride);
         } else {
             self.make_room(slot.0, next, next);
         }
@@ -65,20 +67,20 @@ impl Order {
 
     pub(super) fn push_last(&mut self, slot: OwnerSlot) {
         let previous = self.last;
-        let above = self.at(previous).map_or(1 << (self.bits - 1), |spot| spot.label);
-        let space = (1 << self.bits) - 1 - above;
+        let previous_label = self.entry(previous).map_or(1 << (self.bits - 1), |entry| entry.label);
+        let space = (1 << self.bits) - 1 - previous_label;
         let stride = self.stride().min(space.div_ceil(2));
         self.link_between(previous, NONE, &[slot]);
         if stride > 0 {
-            self.set_label(slot.0, above + stride);
+            self.set_label(slot.0, previous_label + stride);
         } else {
             self.make_room(previous, slot.0, previous);
         }
     }
 
     pub(super) fn remove(&mut self, slot: OwnerSlot) {
-        let Some(spot) = self.at(slot.0).copied() else { return };
-        self.join(spot.before, spot.after);
+        let Some(entry) = self.entry(slot.0).copied() else { return };
+        self.join(entry.previous, entry.next);
     }
 
     pub(super) fn move_first(&mut self, slot: OwnerSlot) {
@@ -94,14 +96,14 @@ impl Order {
     /// Moves slots right before `anchor`, in the given order.
     pub(super) fn move_before(&mut self, anchor: OwnerSlot, slots: &[OwnerSlot]) {
         slots.iter().for_each(|slot| self.remove(*slot));
-        let before = self.at(anchor.0).map_or(NONE, |spot| spot.before);
+        let before = self.entry(anchor.0).map_or(NONE, |entry| entry.previous);
         self.insert(before, anchor.0, slots);
     }
 
     /// Moves slots right after `anchor`, in the given order.
     pub(super) fn move_after(&mut self, anchor: OwnerSlot, slots: &[OwnerSlot]) {
         slots.iter().for_each(|slot| self.remove(*slot));
-        let after = self.at(anchor.0).map_or(NONE, |spot| spot.after);
+        let after = self.entry(anchor.0).map_or(NONE, |entry| entry.next);
         self.insert(anchor.0, after, slots);
     }
 
@@ -111,23 +113,25 @@ impl Order {
         1 << (self.bits / 3)
     }
 
-    fn at(&self, index: u32) -> Option<&Spot> {
-        self.spots.get(index as usize)
+    /// The entry of the slot with this index; `None` for `NONE`.
+    fn entry(&self, index: u32) -> Option<&ListEntry> {
+        self.entries.get(index as usize)
     }
 
     fn set_label(&mut self, index: u32, label: u64) {
-        if let Some(spot) = self.spots.get_mut(index as usize) {
-            spot.label = label;
+        if let Some(entry) = self.entries.get_mut(index as usize) {
+            entry.label = label;
         }
     }
 
+    /// Makes two members neighbours; `NONE` stands for either end of the list.
     fn join(&mut self, before: u32, after: u32) {
-        match self.spots.get_mut(before as usize) {
-            Some(spot) => spot.after = after,
+        match self.entries.get_mut(before as usize) {
+            Some(entry) => entry.next = after,
             None => self.first = after,
         }
-        match self.spots.get_mut(after as usize) {
-            Some(spot) => spot.before = before,
+        match self.entries.get_mut(after as usize) {
+            Some(entry) => entry.previous = before,
             None => self.last = before,
         }
     }
@@ -136,8 +140,8 @@ impl Order {
     fn link_between(&mut self, before: u32, after: u32, slots: &[OwnerSlot]) {
         let mut last = before;
         for slot in slots {
-            if self.spots.len() <= slot.index() {
-                self.spots.resize(slot.index() + 1, Spot { label: 0, before: NONE, after: NONE });
+            if self.entries.len() <= slot.index() {
+                self.entries.resize(slot.index() + 1, ListEntry { label: 0, previous: NONE, next: NONE });
             }
             self.join(last, slot.0);
             last = slot.0;
@@ -145,11 +149,12 @@ impl Order {
         self.join(last, after);
     }
 
+    /// Inserts slots between two neighbours and gives them labels.
     fn insert(&mut self, before: u32, after: u32, slots: &[OwnerSlot]) {
         let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
         self.link_between(before, after, slots);
-        let low = self.at(before).map(|spot| spot.label);
-        let high = self.at(after).map_or(1 << self.bits, |spot| spot.label);
+        let low = self.entry(before).map(|entry| entry.label);
+        let high = self.entry(after).map_or(1 << self.bits, |entry| entry.label);
         let begin = low.map_or(0, |label| label + 1);
         let step = high.saturating_sub(begin) / (slots.len() as u64 + 1);
         if step > 0 {
@@ -166,49 +171,51 @@ impl Order {
     /// Assigns new labels to all members from `left` to `right`, of which only `anchor`, at one of
     /// the ends, has one, and to as many around them as necessary.
     fn make_room(&mut self, mut left: u32, mut right: u32, anchor: u32) {
-        let label = self.at(anchor).map_or(0, |spot| spot.label);
+        let label = self.entry(anchor).map_or(0, |entry| entry.label);
         let mut count = 1;
-        let mut at = left;
-        while at != right {
+        let mut current = left;
+        while current != right {
             count += 1;
-            at = self.at(at).map_or(right, |spot| spot.after);
+            current = self.entry(current).map_or(right, |entry| entry.next);
         }
-        let mut room = 1;
+        // A range of 2^bits labels is not too full with about (3/2)^bits members.
+        let mut capacity = 1;
         for bits in 1..=self.bits {
-            room = room * 3 / 2 + 1;
+            capacity = capacity * 3 / 2 + 1;
             let (low, size) = (label >> bits << bits, 1 << bits);
-            let before = |order: &Self, of: u32| order.at(of).map_or(NONE, |spot| spot.before);
-            let after = |order: &Self, of: u32| order.at(of).map_or(NONE, |spot| spot.after);
-            while self.at(before(self, left)).is_some_and(|spot| spot.label >= low) {
+            let before = |order: &Self, index: u32| order.entry(index).map_or(NONE, |entry| entry.previous);
+            let after = |order: &Self, index: u32| order.entry(index).map_or(NONE, |entry| entry.next);
+            while self.entry(before(self, left)).is_some_and(|entry| entry.label >= low) {
                 left = before(self, left);
                 count += 1;
             }
-            while self.at(after(self, right)).is_some_and(|spot| spot.label < low + size) {
+            while self.entry(after(self, right)).is_some_and(|entry| entry.label < low + size) {
                 right = after(self, right);
                 count += 1;
             }
-            if count <= size && (count <= room || bits == self.bits) {
+            if count <= size && (count <= capacity || bits == self.bits) {
                 self.spread(left, low, size / count, count);
                 return;
             }
         }
     }
 
+    /// Gives `count` members from `left` on labels at a distance of `step`, from `low` on.
     fn spread(&mut self, left: u32, low: u64, step: u64, count: u64) {
-        let mut at = left;
+        let mut current = left;
         for index in 0..count {
-            self.set_label(at, low + index * step + step / 2);
-            at = self.at(at).map_or(NONE, |spot| spot.after);
+            self.set_label(current, low + index * step + step / 2);
+            current = self.entry(current).map_or(NONE, |entry| entry.next);
         }
     }
 
     #[cfg(test)]
     pub(super) fn slots(&self) -> Vec<OwnerSlot> {
         let mut slots = Vec::new();
-        let mut at = self.first;
-        while let Some(spot) = self.at(at) {
-            slots.push(OwnerSlot(at));
-            at = spot.after;
+        let mut current = self.first;
+        while let Some(entry) = self.entry(current) {
+            slots.push(OwnerSlot(current));
+            current = entry.next;
         }
         slots
     }

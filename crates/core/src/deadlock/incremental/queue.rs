@@ -43,44 +43,45 @@ impl<M: Copy + PartialEq, F: Fn(M, M) -> bool> Conflicts<'_, M, F> {
         holders: impl IntoIterator<Item = (O, M)>,
     ) -> Vec<O> {
         // The conflicting modes that no named entry covers yet.
-        let mut open: Vec<M> = self.modes.iter().copied().filter(|other| (self.conflict)(mode, *other)).collect();
-        let mut on = Vec::new();
-        for (owner, ahead) in queue {
-            if open.is_empty() {
-                return on;
+        let mut uncovered: Vec<M> = self.modes.iter().copied().filter(|other| (self.conflict)(mode, *other)).collect();
+        let mut awaited = Vec::new();
+        for (owner, ahead_mode) in queue {
+            if uncovered.is_empty() {
+                return awaited;
             }
             let conflict = &self.conflict;
             // An entry that is covered already is named all the same if it covers more modes than
             // those before it did.
-            let covers_more = open.contains(&ahead) || open.iter().any(|other| conflict(ahead, *other));
-            if owner != waiter && conflict(mode, ahead) && covers_more {
-                on.push(owner);
-                open.retain(|other| !(self.conflict)(ahead, *other));
+            let covers_more =
+                uncovered.contains(&ahead_mode) || uncovered.iter().any(|other| conflict(ahead_mode, *other));
+            if owner != waiter && conflict(mode, ahead_mode) && covers_more {
+                awaited.push(owner);
+                uncovered.retain(|other| !(self.conflict)(ahead_mode, *other));
             }
         }
         // Holders do not wait for each other, so none of them covers another one.
-        let holders = holders.into_iter().filter(|(owner, held)| *owner != waiter && open.contains(held));
-        on.extend(holders.map(|(owner, _)| owner));
-        on
+        let holders = holders.into_iter().filter(|(owner, held)| *owner != waiter && uncovered.contains(held));
+        awaited.extend(holders.map(|(owner, _)| owner));
+        awaited
     }
 
-    /// Returns the changes of a wait's edges when the owner `left` leaves the queue ahead of it or
-    /// releases what it holds. The queue and the holders are those that remain. Only waits for that
-    /// owner change.
+    /// Returns the changes of a wait's edges when the owner `leaver` leaves the queue ahead of it
+    /// or releases what it holds. The queue and the holders are those that remain. Only waits for
+    /// that owner change.
     pub fn changes_after<O: Copy + Ord>(
         &self,
-        left: O,
+        leaver: O,
         waits_for: &[O],
         request: (O, M),
         queue: impl IntoIterator<Item = (O, M)>,
         holders: impl IntoIterator<Item = (O, M)>,
     ) -> Changes<O> {
-        let before: BTreeSet<O> = waits_for.iter().copied().collect();
-        if !before.contains(&left) {
+        let previous: BTreeSet<O> = waits_for.iter().copied().collect();
+        if !previous.contains(&leaver) {
             return Changes { added: Vec::new(), removed: Vec::new() };
         }
-        let now: BTreeSet<O> = self.waits_for(request, queue, holders).into_iter().collect();
-        let removed = if now.contains(&left) { Vec::new() } else { alloc::vec![left] };
-        Changes { added: now.difference(&before).copied().collect(), removed }
+        let current: BTreeSet<O> = self.waits_for(request, queue, holders).into_iter().collect();
+        let removed = if current.contains(&leaver) { Vec::new() } else { alloc::vec![leaver] };
+        Changes { added: current.difference(&previous).copied().collect(), removed }
     }
 }

@@ -40,53 +40,55 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Searches a path from `begin`, along what it waits for, to `end`, with at most `most_steps`
+    /// Searches a path from `begin`, along what it waits for, to `end`, with at most `max_steps`
     /// steps on each side.
     pub(super) fn run<O: Ord + Copy>(
         &mut self,
         (arena, order): (&Arena<O>, &Order),
         (begin, end): (OwnerSlot, OwnerSlot),
         scope: Scope,
-        most_steps: usize,
+        max_steps: usize,
     ) -> Outcome {
         self.start(begin, end);
         if begin == end {
             return Outcome::Met(begin, end);
         }
         let (low, high) = (order.label(end), order.label(begin));
-        let may_use = |loose: bool, slot: OwnerSlot| match scope {
+        let may_use = |is_loose: bool, slot: OwnerSlot| match scope {
             Scope::Everything => true,
-            Scope::Between => !loose && (low..=high).contains(&order.label(slot)),
+            Scope::Between => !is_loose && (low..=high).contains(&order.label(slot)),
         };
-        let (mut ahead_at, mut cursor) = (0, Cursor::default());
-        let (mut behind_at, mut position) = (0, 0);
-        for _ in 0..most_steps {
-            let Some(at) = self.ahead_visited.get(ahead_at).copied() else { return Outcome::BeginningExhausted };
-            match arena.edge_out(at, &mut cursor) {
-                None => (ahead_at, cursor) = (ahead_at + 1, Cursor::default()),
-                Some(edge) if may_use(edge.loose, edge.on) => {
-                    if self.behind.has(edge.on) {
-                        return Outcome::Met(at, edge.on);
+        let (mut ahead_index, mut cursor) = (0, Cursor::default());
+        let (mut behind_index, mut position) = (0, 0);
+        for _ in 0..max_steps {
+            let Some(current) = self.ahead_visited.get(ahead_index).copied() else {
+                return Outcome::BeginningExhausted;
+            };
+            match arena.edge_out(current, &mut cursor) {
+                None => (ahead_index, cursor) = (ahead_index + 1, Cursor::default()),
+                Some(edge) if may_use(edge.is_loose, edge.awaited) => {
+                    if self.behind.has(edge.awaited) {
+                        return Outcome::Met(current, edge.awaited);
                     }
-                    if !self.ahead.has(edge.on) {
-                        self.ahead.set(edge.on, at.0);
-                        self.ahead_visited.push(edge.on);
+                    if !self.ahead.has(edge.awaited) {
+                        self.ahead.set(edge.awaited, current.0);
+                        self.ahead_visited.push(edge.awaited);
                     }
                 }
                 Some(_) => {}
             }
-            let Some(at) = self.behind_visited.get(behind_at).copied() else { return Outcome::EndExhausted };
-            match arena.edge_in(at, position) {
-                None => (behind_at, position) = (behind_at + 1, 0),
-                Some((wait, loose)) => {
+            let Some(current) = self.behind_visited.get(behind_index).copied() else { return Outcome::EndExhausted };
+            match arena.edge_in(current, position) {
+                None => (behind_index, position) = (behind_index + 1, 0),
+                Some((wait, is_loose)) => {
                     position += 1;
                     let waiter = wait.waiter;
-                    if may_use(loose, waiter) {
+                    if may_use(is_loose, waiter) {
                         if self.ahead.has(waiter) {
-                            return Outcome::Met(waiter, at);
+                            return Outcome::Met(waiter, current);
                         }
                         if !self.behind.has(waiter) {
-                            self.behind.set(waiter, at.0);
+                            self.behind.set(waiter, current.0);
                             self.behind_visited.push(waiter);
                         }
                     }
@@ -96,16 +98,16 @@ impl Search {
         Outcome::StepLimit
     }
 
-    /// Returns the path on which both sides met, both ends included.
-    pub(super) fn path(&self, (before, after): (OwnerSlot, OwnerSlot)) -> Vec<OwnerSlot> {
-        let mut path = alloc::vec![before];
-        if before == after {
+    /// Returns the path through the two neighbours at which both sides met, both ends included.
+    pub(super) fn path(&self, (from_beginning, from_end): (OwnerSlot, OwnerSlot)) -> Vec<OwnerSlot> {
+        let mut path = alloc::vec![from_beginning];
+        if from_beginning == from_end {
             return path;
         }
-        follow(&self.ahead, before, &mut path);
+        follow(&self.ahead, from_beginning, &mut path);
         path.reverse();
-        path.push(after);
-        follow(&self.behind, after, &mut path);
+        path.push(from_end);
+        follow(&self.behind, from_end, &mut path);
         path
     }
 
@@ -135,9 +137,9 @@ impl Search {
 
 /// Appends the path from a slot to the end where its side began.
 fn follow(marks: &Marks, from: OwnerSlot, path: &mut Vec<OwnerSlot>) {
-    let mut at = from;
-    while let Some(next) = marks.get(at).map(OwnerSlot).filter(|next| *next != at) {
+    let mut current = from;
+    while let Some(next) = marks.get(current).map(OwnerSlot).filter(|next| *next != current) {
         path.push(next);
-        at = next;
+        current = next;
     }
 }

@@ -11,36 +11,39 @@ use crate::deadlock::{Deadlock, Need, Shape};
 use std::vec;
 use std::vec::Vec;
 
-fn all<O: Copy>(on: &[O]) -> Need<O> {
-    Need::All(on.to_vec())
+fn all<O: Copy>(awaited: &[O]) -> Need<O> {
+    Need::All(awaited.to_vec())
 }
 
-fn any<O: Copy>(on: &[O]) -> Need<O> {
-    Need::Any(on.to_vec())
+fn any<O: Copy>(awaited: &[O]) -> Need<O> {
+    Need::Any(awaited.to_vec())
 }
 
 impl<O: Ord + Copy + core::fmt::Debug> WaitForGraph<O> {
     fn assert_sound(&self) {
         let mut edges = 0;
         let mut loose = Vec::new();
-        for (owner, at) in self.arena.owners() {
+        for (owner, owner_state) in self.arena.owners() {
             let slot = self.arena.slot(owner).expect("an owner's slot");
-            assert!(!at.waits.is_empty() || !at.waited_by.is_empty(), "{owner:?} neither waits nor is waited for");
-            for (position, wait_slot) in at.waits.iter().enumerate() {
+            assert!(
+                !owner_state.waits.is_empty() || !owner_state.waited_by.is_empty(),
+                "{owner:?} neither waits nor is waited for"
+            );
+            for (position, wait_slot) in owner_state.waits.iter().enumerate() {
                 let wait = self.arena.wait(*wait_slot).expect("an owner's wait is there");
                 assert_eq!((wait.waiter, wait.position), (slot, position));
                 edges += wait.edges.len();
                 for edge in wait.edges.iter() {
                     assert!(
-                        edge.loose || self.order.is_before(edge.on, slot),
+                        edge.is_loose || self.order.is_before(edge.awaited, slot),
                         "{owner:?} comes before an owner it waits for"
                     );
-                    loose.extend(edge.loose.then_some((*wait_slot, edge.on)));
+                    loose.extend(edge.is_loose.then_some((*wait_slot, edge.awaited)));
                 }
             }
-            for (position, link) in at.waited_by.iter().enumerate() {
+            for (position, link) in owner_state.waited_by.iter().enumerate() {
                 let wait = self.arena.wait(link.wait).expect("the wait of an edge is there");
-                assert_eq!(wait.edges.get(link.position()).map(|edge| edge.on), Some(slot));
+                assert_eq!(wait.edges.get(link.position()).map(|edge| edge.awaited), Some(slot));
                 assert!(self.arena.edge_in(slot, position).is_some());
             }
         }
@@ -50,7 +53,7 @@ impl<O: Ord + Copy + core::fmt::Debug> WaitForGraph<O> {
         assert_eq!(loose, self.loose.iter().copied().collect::<Vec<_>>());
         let mut slots: Vec<OwnerSlot> = self.arena.owners().filter_map(|(owner, _)| self.arena.slot(owner)).collect();
         let order = self.order.slots();
-        assert!(order.is_sorted_by(|one, other| self.order.is_before(*one, *other)));
+        assert!(order.is_sorted_by(|earlier, later| self.order.is_before(*earlier, *later)));
         slots.sort_unstable();
         let mut ordered = order;
         ordered.sort_unstable();
@@ -208,9 +211,9 @@ fn an_owner_with_few_waiters_joins_a_long_queue_at_the_cost_of_the_few() {
     for waiter in 1..MANY {
         graph.must_wait(waiter, all(&[waiter - 1]));
     }
-    let (asks, last) = (graph.arena.slot(holder).unwrap(), graph.arena.slot(MANY - 1).unwrap());
-    assert!(graph.order.is_before(asks, last), "the order alone does not answer the question");
-    assert_eq!(graph.arrange(asks, last, 10), Ok(()), "10 steps were enough");
+    let (waiter, last) = (graph.arena.slot(holder).unwrap(), graph.arena.slot(MANY - 1).unwrap());
+    assert!(graph.order.is_before(waiter, last), "the order alone does not answer the question");
+    assert_eq!(graph.arrange(waiter, last, 10), Ok(()), "10 steps were enough");
     graph.must_wait(holder, all(&[MANY - 1]));
     graph.assert_sound();
     assert!(graph.wait(0, all(&[behind])).is_err());

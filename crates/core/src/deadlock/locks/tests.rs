@@ -1,8 +1,10 @@
 //! Tests of each rule, and of forged messages.
+//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
+//! `mutex::rules` the macro `rules!`.
 
 use crate::clock::Clock;
-use crate::deadlock::drill::{assert_ignored, lock_sites, node, resource};
 use crate::deadlock::locks::{LockMessage, Message};
+use crate::deadlock::test_helpers::{assert_ignored, lock_sites, node, resource};
 use crate::deadlock::{Agent, EdgeChasing, QueryReply, WaitId};
 use crate::fence::Fence;
 use crate::mutex::Patience;

@@ -1,8 +1,10 @@
 //! Tests of each rule, and of forged messages.
+//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
+//! `mutex::rules` the macro `rules!`.
 
-use crate::deadlock::drill::{assert_ignored, process, request_group, request_sites};
 use crate::deadlock::query_reply::{CheckHeader, Message};
 use crate::deadlock::requests::Message as Outer;
+use crate::deadlock::test_helpers::{assert_ignored, process, request_group, request_sites};
 use crate::deadlock::{Plan, QueryReply};
 use crate::mutex::rules::rules;
 use crate::time::Duration;

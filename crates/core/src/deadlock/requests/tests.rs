@@ -1,7 +1,11 @@
 //! Tests of each rule, and of forged messages.
+//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
+//! `mutex::rules` the macro `rules!`.
 
-use crate::deadlock::drill::{assert_ignored, node, process, request_group, request_sites, request_trace, resource};
 use crate::deadlock::requests::{Message, RequestHeader};
+use crate::deadlock::test_helpers::{
+    assert_ignored, node, process, request_group, request_sites, request_trace, resource,
+};
 use crate::deadlock::{Agent, Central, EdgeChasing, Plan, QueryReply, WaitId};
 use crate::mutex::rules::rules;
 use expect_test::expect;

@@ -1,10 +1,12 @@
 //! Tests of each rule, with edge chasing as detector, and of forged messages. The resolver is at
 //! site 1.
+//! [`test_helpers`](crate::deadlock::test_helpers) explains the steps of scripts, and
+//! `mutex::rules` the macro `rules!`.
 
-use crate::deadlock::drill::{assert_ignored, node, process, request_group, request_sites, wait};
 use crate::deadlock::edge_chasing::Message;
 use crate::deadlock::requests::Message as Outer;
 use crate::deadlock::resolution::Ruling;
+use crate::deadlock::test_helpers::{assert_ignored, node, process, request_group, request_sites, wait};
 use crate::deadlock::{EdgeChasing, Plan, Policy, Report, WaitId};
 use crate::mutex::rules::rules;
 use expect_test::expect;

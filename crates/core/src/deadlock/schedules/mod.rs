@@ -19,6 +19,7 @@ use std::string::String;
 use std::vec;
 use world::{CheckMessage, Needs, World};
 
+/// A random generator that a seed determines (SplitMix64).
 pub(super) struct TestRng(u64);
 
 impl TestRng {
@@ -26,6 +27,7 @@ impl TestRng {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0xD1B5_4A32_D192_ED03))
     }
 
+    /// A number below `bound`; 0 if the bound is 0.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -35,15 +37,15 @@ impl TestRng {
     }
 }
 
-fn plan(rng: &mut TestRng, victim: bool, resources: bool) -> Plan {
+fn random_plan(rng: &mut TestRng, has_victim_policy: bool, has_resources: bool) -> Plan {
     let sites = 3 + rng.below(3);
-    let processes = if resources { sites } else { sites + rng.below(sites + 1) };
+    let processes = if has_resources { sites } else { sites + rng.below(sites + 1) };
     let plan = Plan::new(sites).with_processes(processes);
-    let coordinators = if resources { 2 + rng.below(2) } else { 0 };
+    let coordinators = if has_resources { 2 + rng.below(2) } else { 0 };
     Plan {
         resources: (0..coordinators).map(|_| NodeId::from_index(rng.below(sites))).collect(),
         priorities: (0..processes).map(|_| rng.below(4) as u32).collect(),
-        victim: victim.then(|| Policy::ALL[rng.below(3)]),
+        victim: has_victim_policy.then(|| Policy::ALL[rng.below(3)]),
         patience: if rng.below(4) == 0 { Duration::from_millis(3) } else { Duration::ZERO },
         resolver: NodeId::from_index(rng.below(sites)),
         ..plan
@@ -79,25 +81,32 @@ where
 }
 
 /// Runs one schedule. Returns the number of steps, or the first violation.
-fn run(setup: Setup, seed: u64, victim: bool, actions: usize) -> Result<u64, String> {
+fn run(setup: Setup, seed: u64, has_victim_policy: bool, actions: usize) -> Result<u64, String> {
     // Only a failing schedule needs a trace, so it runs again with one.
-    run_traced(setup, seed, victim, actions, false).or_else(|_| run_traced(setup, seed, victim, actions, true))
+    run_traced(setup, seed, has_victim_policy, actions, false)
+        .or_else(|_| run_traced(setup, seed, has_victim_policy, actions, true))
 }
 
-fn run_traced(setup: Setup, seed: u64, victim: bool, actions: usize, traced: bool) -> Result<u64, String> {
+fn run_traced(
+    setup: Setup,
+    seed: u64,
+    has_victim_policy: bool,
+    actions: usize,
+    is_traced: bool,
+) -> Result<u64, String> {
     let mut rng = TestRng::new(seed);
-    let resources = matches!(setup, Setup::ChasedLocks | Setup::QueriedLocks | Setup::CentralLocks);
-    let plan = Arc::new(plan(&mut rng, victim, resources));
+    let has_resources = matches!(setup, Setup::ChasedLocks | Setup::QueriedLocks | Setup::CentralLocks);
+    let plan = Arc::new(random_plan(&mut rng, has_victim_policy, has_resources));
     let outcome = match setup {
-        Setup::EdgeChasing => request_world(&plan, Needs::All, EdgeChasing::new).run(&mut rng, actions, traced),
-        Setup::QueryReply => request_world(&plan, Needs::Any, QueryReply::new).run(&mut rng, actions, traced),
-        Setup::Central => request_world(&plan, Needs::Either, Central::new).run(&mut rng, actions, traced),
-        Setup::ChasedLocks => lock_world(&plan, Needs::All, EdgeChasing::new).run(&mut rng, actions, traced),
-        Setup::QueriedLocks => lock_world(&plan, Needs::One, QueryReply::new).run(&mut rng, actions, traced),
-        Setup::CentralLocks => lock_world(&plan, Needs::All, Central::new).run(&mut rng, actions, traced),
-        Setup::Hasty => request_world(&plan, Needs::Either, Hasty::detector).run(&mut rng, actions, traced),
-        Setup::Selfish => request_world(&plan, Needs::All, Selfish::new).run(&mut rng, actions, traced),
-        Setup::Forgetful => request_world(&plan, Needs::Any, Forgetful::new).run(&mut rng, actions, traced),
+        Setup::EdgeChasing => request_world(&plan, Needs::All, EdgeChasing::new).run(&mut rng, actions, is_traced),
+        Setup::QueryReply => request_world(&plan, Needs::Any, QueryReply::new).run(&mut rng, actions, is_traced),
+        Setup::Central => request_world(&plan, Needs::Either, Central::new).run(&mut rng, actions, is_traced),
+        Setup::ChasedLocks => lock_world(&plan, Needs::All, EdgeChasing::new).run(&mut rng, actions, is_traced),
+        Setup::QueriedLocks => lock_world(&plan, Needs::One, QueryReply::new).run(&mut rng, actions, is_traced),
+        Setup::CentralLocks => lock_world(&plan, Needs::All, Central::new).run(&mut rng, actions, is_traced),
+        Setup::Hasty => request_world(&plan, Needs::Either, Hasty::detector).run(&mut rng, actions, is_traced),
+        Setup::Selfish => request_world(&plan, Needs::All, Selfish::new).run(&mut rng, actions, is_traced),
+        Setup::Forgetful => request_world(&plan, Needs::Any, Forgetful::new).run(&mut rng, actions, is_traced),
     };
     outcome.map_err(|violation| format!("{setup:?}, seed {seed}, {plan:?}: {violation}"))
 }
@@ -107,8 +116,8 @@ fn run_traced(setup: Setup, seed: u64, victim: bool, actions: usize, traced: boo
 #[track_caller]
 fn assert_holds(setup: Setup, seeds: u64) {
     for seed in 0..seeds {
-        for (victim, actions) in [(false, 60), (true, 240)] {
-            if let Err(violation) = run(setup, seed, victim, actions) {
+        for (has_victim_policy, actions) in [(false, 60), (true, 240)] {
+            if let Err(violation) = run(setup, seed, has_victim_policy, actions) {
                 panic!("{violation}");
             }
         }

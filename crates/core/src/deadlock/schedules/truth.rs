@@ -9,11 +9,14 @@ use std::vec::Vec;
 #[derive(Default)]
 pub(super) struct Truth {
     waits: BTreeMap<Agent, (WaitId, Need<Agent>)>,
-    /// All waits so far.
+    /// All edges so far: the waiter, its wait, and the awaited agent.
     pub(super) history: BTreeSet<(Agent, WaitId, Agent)>,
+    /// The latest wait of each agent.
     latest: BTreeMap<Agent, WaitId>,
     /// The resources that are in transit to a process that has cancelled, and will be returned.
     returning: BTreeSet<Agent>,
+    /// The waits for an agent that the agent knows of: the agent, the waiter, and its wait. For a
+    /// process and a resource, the process holds the resource.
     held: BTreeSet<(Agent, Agent, WaitId)>,
     /// The waits that were reported as part of a deadlock.
     reported: BTreeSet<(Agent, WaitId)>,
@@ -25,7 +28,7 @@ impl Truth {
         match event {
             Event::Waits { agent, wait_id, need } => {
                 self.latest.insert(*agent, *wait_id);
-                self.history.extend(need.on().iter().map(|on| (*agent, *wait_id, *on)));
+                self.history.extend(need.on().iter().map(|awaited| (*agent, *wait_id, *awaited)));
                 if !self.returning.remove(agent) {
                     self.waits.insert(*agent, (*wait_id, need.clone()));
                 }
@@ -68,9 +71,9 @@ impl Truth {
         let Some((_, need)) = self.waits.get_mut(&to).filter(|(current, _)| *current == wait_id) else { return false };
         let is_awaited = need.on().contains(&agent);
         let is_met = match need {
-            Need::All(on) => {
-                on.retain(|other| *other != agent);
-                on.is_empty()
+            Need::All(awaited) => {
+                awaited.retain(|other| *other != agent);
+                awaited.is_empty()
             }
             Need::Any(_) => is_awaited,
         };
@@ -88,9 +91,11 @@ impl Truth {
             let Some((_, need)) = self.waits.get(&wait.agent).filter(|(wait_id, _)| *wait_id == wait.wait_id) else {
                 return false;
             };
-            let on = wait.need.on();
-            let is_whole = !need.is_any() || need.on().len() == on.len();
-            !on.is_empty() && is_whole && on.iter().all(|on| need.on().contains(on) && members.contains(on))
+            let awaited = wait.need.on();
+            let is_whole = !need.is_any() || need.on().len() == awaited.len();
+            !awaited.is_empty()
+                && is_whole
+                && awaited.iter().all(|awaited| need.on().contains(awaited) && members.contains(awaited))
         };
         match report.waits.iter().find(|wait| !exists(wait)) {
             Some(wait) => Err(format!("a phantom: {report}; but {} has no such wait", wait.agent)),
@@ -127,7 +132,7 @@ impl Truth {
         let graph = self.graph();
         let cycles = self.waits.keys().filter_map(|agent| graph.cycle(agent));
         let deadlocks =
-            graph.deadlocks().into_iter().map(|one| one.waits.into_iter().map(|(agent, _)| agent).collect());
+            graph.deadlocks().into_iter().map(|deadlock| deadlock.waits.into_iter().map(|(agent, _)| agent).collect());
         deadlocks.chain(cycles).find(|members: &Vec<Agent>| !members.iter().any(is_reported))
     }
 }

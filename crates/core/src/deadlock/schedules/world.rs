@@ -13,7 +13,7 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-/// The needs with which processes ask.
+/// The kinds of needs with which processes ask.
 #[derive(Clone, Copy)]
 pub(super) enum Needs {
     One,
@@ -25,9 +25,9 @@ pub(super) enum Needs {
 /// The movement of a check along a wait.
 pub(super) enum CheckStep {
     /// The message follows a wait.
-    Forward { by: Agent, check: u64, agent: Agent, on: Agent },
+    Forward { by: Agent, check: u64, agent: Agent, awaited: Agent },
     /// The message returns along a wait.
-    Back { by: Agent, check: u64, agent: Agent, on: Agent },
+    Back { by: Agent, check: u64, agent: Agent, awaited: Agent },
 }
 
 /// A message that may belong to a check.
@@ -43,7 +43,7 @@ impl CheckMessage for edge_chasing::Message {
             by: first.agent,
             check: probe.check,
             agent: last.agent,
-            on: *last.need.on().first()?,
+            awaited: *last.need.on().first()?,
         })
     }
 }
@@ -52,10 +52,10 @@ impl CheckMessage for query_reply::Message {
     fn check_step(&self) -> Option<CheckStep> {
         match self {
             Self::Query(header) => {
-                Some(CheckStep::Forward { by: header.by, check: header.check, agent: header.from, on: header.to })
+                Some(CheckStep::Forward { by: header.by, check: header.check, agent: header.from, awaited: header.to })
             }
             Self::Reply { header, .. } => {
-                Some(CheckStep::Back { by: header.by, check: header.check, agent: header.to, on: header.from })
+                Some(CheckStep::Back { by: header.by, check: header.check, agent: header.to, awaited: header.from })
             }
             Self::Ruling(_) => None,
         }
@@ -95,16 +95,18 @@ pub(super) struct World<'a, P: Protocol> {
     truth: Truth,
     now: Time,
     steps: u64,
+    /// The processes that wait.
     waiting: BTreeSet<Agent>,
-    /// The agents with those that wait for them.
+    /// Pairs of an agent and another one that waits for it, as far as the agent knows.
     waiters: BTreeSet<(Agent, Agent)>,
     /// The victims that have not aborted yet.
     victims: BTreeSet<Agent>,
-    /// The waits that each check has followed so far.
+    /// The waits that each check has followed so far: the check's origin and number, the waiter,
+    /// its wait, and the awaited agent.
     followed: BTreeSet<(Agent, u64, Agent, WaitId, Agent)>,
     /// How often each check has followed a wait without returning along it.
     unreturned: BTreeMap<(Agent, u64, Agent, Agent), i64>,
-    /// The trace, if it is wanted.
+    /// The trace; `None` unless the run is traced.
     trace: Option<Vec<String>>,
 }
 
@@ -112,11 +114,11 @@ impl<'a, P> World<'a, P>
 where
     P: Protocol<Command = Command, Event = Event, Durable = (), Message: CheckMessage + Debug, Timer: Debug>,
 {
-    pub(super) fn new(plan: &'a Plan, needs: Needs, make: impl Fn(NodeId) -> P) -> Self {
+    pub(super) fn new(plan: &'a Plan, needs: Needs, new_site: impl Fn(NodeId) -> P) -> Self {
         Self {
             plan,
             needs,
-            sites: (0..plan.sites).map(|site| make(NodeId::from_index(site))).collect(),
+            sites: (0..plan.sites).map(|site| new_site(NodeId::from_index(site))).collect(),
             links: BTreeMap::new(),
             timers: Vec::new(),
             truth: Truth::default(),
@@ -131,11 +133,11 @@ where
         }
     }
 
-    /// Runs the schedule and lets the sites come to rest. Returns the number of steps, or the first
+    /// Runs the schedule until the sites are idle. Returns the number of steps, or the first
     /// violation with the trace if there is one.
-    pub(super) fn run(mut self, rng: &mut TestRng, actions: usize, traced: bool) -> Result<u64, String> {
-        self.trace = traced.then(Vec::new);
-        let outcome = self.act(rng, actions).and_then(|()| self.rest(rng));
+    pub(super) fn run(mut self, rng: &mut TestRng, actions: usize, is_traced: bool) -> Result<u64, String> {
+        self.trace = is_traced.then(Vec::new);
+        let outcome = self.act(rng, actions).and_then(|()| self.run_until_idle(rng));
         let trace = self.trace.unwrap_or_default().join("\n");
         outcome.map(|()| self.steps).map_err(|violation| format!("{violation}\n{trace}"))
     }
@@ -153,9 +155,9 @@ where
         Ok(())
     }
 
-    /// Lets the sites come to rest without new requests. Without a victim policy, every deadlock
-    /// must have been reported; with one, every process must get what it waits for.
-    fn rest(&mut self, rng: &mut TestRng) -> Result<(), String> {
+    /// Runs without new requests until nothing more happens. Without a victim policy, every
+    /// deadlock must have been reported; with one, every process must get what it waits for.
+    fn run_until_idle(&mut self, rng: &mut TestRng) -> Result<(), String> {
         loop {
             while self.is_busy() {
                 self.deliver(rng)?;
@@ -196,11 +198,11 @@ where
         } else {
             self.plan.resources().filter(|other| !self.waiters.contains(&(agent, *other))).collect()
         };
-        let most = match self.needs {
+        let maximum = match self.needs {
             Needs::One => 1,
             Needs::All | Needs::Any | Needs::Either => 1 + rng.below(3),
         };
-        while others.len() > most {
+        while others.len() > maximum {
             others.remove(rng.below(others.len()));
         }
         if others.is_empty() {
@@ -217,12 +219,12 @@ where
 
     /// A running process answers an agent that waits for it.
     fn answer(&mut self, rng: &mut TestRng) -> Result<(), String> {
-        let able: Vec<_> = self.waiters.iter().copied().filter(|(agent, _)| self.is_able(*agent)).collect();
-        let Some((agent, to)) = pick(&able, rng) else { return Ok(()) };
+        let answerable: Vec<_> = self.waiters.iter().copied().filter(|(agent, _)| self.can_answer(*agent)).collect();
+        let Some((agent, to)) = pick(&answerable, rng) else { return Ok(()) };
         self.command(agent.site, Command::Answer { process: agent.number, to })
     }
 
-    fn is_able(&self, agent: Agent) -> bool {
+    fn can_answer(&self, agent: Agent) -> bool {
         !agent.is_resource() && !self.waiting.contains(&agent)
     }
 
@@ -245,8 +247,9 @@ where
     }
 
     fn deliver(&mut self, rng: &mut TestRng) -> Result<(), String> {
-        let full: Vec<_> = self.links.iter().filter(|(_, link)| !link.is_empty()).map(|(ends, _)| *ends).collect();
-        let Some((from, to)) = pick(&full, rng) else { return Ok(()) };
+        let nonempty: Vec<_> =
+            self.links.iter().filter(|(_, queue)| !queue.is_empty()).map(|(link, _)| *link).collect();
+        let Some((from, to)) = pick(&nonempty, rng) else { return Ok(()) };
         let Some(message) = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front) else { return Ok(()) };
         self.step(to, Input::Message { from, message })
     }
@@ -273,7 +276,7 @@ where
                     if to == site || to.index() >= self.plan.sites {
                         return Err(format!("{site} sends to {to}"));
                     }
-                    self.count(site, &message)?;
+                    self.check_message(site, &message)?;
                     self.links.entry((site, to)).or_default().push_back(message);
                 }
                 Effect::SetTimer { timer, .. } => {
@@ -323,24 +326,24 @@ where
 
     /// Checks that a check follows each wait between two sites at most once, and returns along it
     /// at most once.
-    fn count(&mut self, site: NodeId, message: &P::Message) -> Result<(), String> {
+    fn check_message(&mut self, site: NodeId, message: &P::Message) -> Result<(), String> {
         match message.check_step() {
-            Some(CheckStep::Forward { by, check, agent, on }) => {
+            Some(CheckStep::Forward { by, check, agent, awaited }) => {
                 let Some(wait_id) = self.truth.latest(agent) else { return Err(format!("{agent} never waited")) };
-                let is_new = self.followed.insert((by, check, agent, wait_id, on));
-                *self.unreturned.entry((by, check, agent, on)).or_default() += 1;
-                let is_wait = self.truth.history.contains(&(agent, wait_id, on));
-                if !is_new || !is_wait || agent.site != site || on.site == site {
+                let is_new = self.followed.insert((by, check, agent, wait_id, awaited));
+                *self.unreturned.entry((by, check, agent, awaited)).or_default() += 1;
+                let is_wait = self.truth.history.contains(&(agent, wait_id, awaited));
+                if !is_new || !is_wait || agent.site != site || awaited.site == site {
                     return Err(format!(
-                        "check {check} of {by} follows {agent}→{on} of {wait_id} again, or without need"
+                        "check {check} of {by} follows {agent}→{awaited} of {wait_id} again, or without need"
                     ));
                 }
             }
-            Some(CheckStep::Back { by, check, agent, on }) => {
-                let left = self.unreturned.entry((by, check, agent, on)).or_default();
-                *left -= 1;
-                if *left < 0 || on.site != site || agent.site == site {
-                    return Err(format!("check {check} of {by} returns along {agent}→{on} too often"));
+            Some(CheckStep::Back { by, check, agent, awaited }) => {
+                let unreturned = self.unreturned.entry((by, check, agent, awaited)).or_default();
+                *unreturned -= 1;
+                if *unreturned < 0 || awaited.site != site || agent.site == site {
+                    return Err(format!("check {check} of {by} returns along {agent}→{awaited} too often"));
                 }
             }
             None => {}
@@ -349,6 +352,6 @@ where
     }
 }
 
-fn pick<T: Copy>(of: &[T], rng: &mut TestRng) -> Option<T> {
-    (!of.is_empty()).then(|| of[rng.below(of.len())])
+fn pick<T: Copy>(items: &[T], rng: &mut TestRng) -> Option<T> {
+    (!items.is_empty()).then(|| items[rng.below(items.len())])
 }

@@ -1,4 +1,5 @@
 //! Tests of the rules of the bully algorithm. A message takes at most one millisecond.
+//! `election/script.rs` explains the language of the scripts.
 
 use super::Bully;
 use crate::election::script::{plan, rules};
@@ -11,10 +12,12 @@ fn bully(me: NodeId, plan: &Plan) -> Bully {
     Bully::new(me, plan.clone())
 }
 
+/// A plan in which the node with the highest rank is down at start-up.
 fn without_highest(nodes: usize) -> Plan {
     Plan { absent: Group::of_size(nodes).iter().skip(nodes - 1).collect(), ..plan(nodes) }
 }
 
+/// A plan in which node 2 has the highest rank, node 3 the next and node 1 the lowest.
 fn ranked() -> Plan {
     Plan { ranking: Ranking::by_attribute([5, 1, 1], Prefer::Lowest), ..plan(3) }
 }

@@ -1,5 +1,6 @@
 //! Tests of the rules of an election by mutual exclusion, and of elections in any order of
-//! messages.
+//! messages. `testing.rs` explains the language of the scripts. RA-1 to RA-3 are rules of Ricart
+//! and Agrawala's lock.
 
 use super::{ByMutex, Stage};
 use crate::election::{Command, Event};
@@ -103,33 +104,37 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 /// all nodes know the last leader.
 fn elect<P>(
     nodes: usize,
-    make: fn(NodeId, Group) -> ByMutex<P>,
+    new_node: fn(NodeId, Group) -> ByMutex<P>,
     actions: &[Action],
 ) -> Result<(), proptest::test_runner::TestCaseError>
 where
     P: Protocol<Command = crate::mutex::Command, Event = crate::mutex::Event, Message: crate::describe::Describe>,
 {
-    let mut group = ScriptGroup::new(nodes, make);
+    let mut group = ScriptGroup::new(nodes, new_node);
     let mut leaders: BTreeMap<Epoch, NodeId> = BTreeMap::new();
-    let mut latest = std::vec![Epoch(0); nodes];
-    let mut campaigned = false;
+    let mut latest_epochs = std::vec![Epoch(0); nodes];
+    let mut has_campaigned = false;
     let deliveries = core::iter::repeat_n(&Action::Deliver(0), 3_000);
     for action in actions.iter().chain(deliveries) {
         let (node, events) = match action {
             Action::Campaign(node) => {
-                campaigned = true;
+                has_campaigned = true;
                 let node = NodeId::from_index(node % nodes);
                 (node, group.command(node, Command::Campaign))
             }
             Action::Deliver(_) if group.in_flight() == 0 => continue,
-            Action::Deliver(place) => group.deliver(place % group.in_flight()),
+            Action::Deliver(index) => group.deliver(index % group.in_flight()),
         };
         for event in events {
             let (Event::Began { epoch } | Event::Elected { epoch, .. } | Event::Ended { epoch }) = event else {
                 continue;
             };
-            prop_assert!(epoch >= latest[node.index()], "the epoch of {node} decreases to {epoch}:\n{}", group.trace);
-            latest[node.index()] = epoch;
+            prop_assert!(
+                epoch >= latest_epochs[node.index()],
+                "the epoch of {node} decreases to {epoch}:\n{}",
+                group.trace
+            );
+            latest_epochs[node.index()] = epoch;
             if let Event::Elected { leader, .. } = event {
                 prop_assert_eq!(*leaders.entry(epoch).or_insert(leader), leader, "epoch {}", epoch);
             }
@@ -138,7 +143,7 @@ where
         prop_assert!(leading <= 1, "{leading} nodes lead at a time:\n{}", group.trace);
     }
     prop_assert_eq!(group.in_flight(), 0, "messages circulate forever");
-    if campaigned {
+    if has_campaigned {
         let (_, leader) = leaders.last_key_value().expect("a leader");
         for node in &group.nodes {
             prop_assert_eq!(node.stage, Stage::Decided(*leader), "{} disagrees:\n{}", node.me, &group.trace);
@@ -156,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn any_lock_works(nodes in 1..=5_usize, actions in actions()) {
+    fn an_election_over_a_coordinator_ends_in_agreement_too(nodes in 1..=5_usize, actions in actions()) {
         elect(nodes, over_a_coordinator, &actions)?;
     }
 }

@@ -20,19 +20,19 @@ pub enum Timer {
 impl<C: Contest> Circuit<C> {
     /// Sends a message of the run to a neighbour. With timeouts, expects an acknowledgement.
     pub(super) fn send_hop(&mut self, to: NodeId, body: Body<C::Message>, out: &mut Effects<'_, Self>) {
-        let is_watched = self.plan.repair == Repair::Timeout && to != self.me;
-        let number = is_watched.then(|| {
-            self.sent += 1;
-            self.unacknowledged.push((self.sent, to));
-            out.set_timer(Timer::Hop(self.sent), Span::exactly(self.plan.bounds.round_trip().times(2)));
-            self.sent
+        let needs_acknowledgement = self.plan.repair == Repair::Timeout && to != self.me;
+        let number = needs_acknowledgement.then(|| {
+            self.last_number += 1;
+            self.unacknowledged.push((self.last_number, to));
+            out.set_timer(Timer::Hop(self.last_number), Span::exactly(self.plan.bounds.round_trip().times(2)));
+            self.last_number
         });
         out.send(to, Envelope { run: self.run.clone(), number, body });
     }
 
     pub(super) fn receive_acknowledgement(&mut self, number: u64, from: NodeId, out: &mut Effects<'_, Self>) {
-        if let Some(place) = self.unacknowledged.iter().position(|sent| *sent == (number, from)) {
-            self.unacknowledged.remove(place);
+        if let Some(index) = self.unacknowledged.iter().position(|sent| *sent == (number, from)) {
+            self.unacknowledged.remove(index);
             out.cancel_timer(Timer::Hop(number));
         }
     }
@@ -46,17 +46,19 @@ impl<C: Contest> Circuit<C> {
 
     /// CI-9.
     pub(super) fn handle_hop_timeout(&mut self, number: u64, out: &mut Effects<'_, Self>) {
-        let Some(place) = self.unacknowledged.iter().position(|(sent, _)| *sent == number) else { return };
-        let (_, node) = self.unacknowledged.remove(place);
+        let Some(index) = self.unacknowledged.iter().position(|(sent, _)| *sent == number) else { return };
+        let (_, node) = self.unacknowledged.remove(index);
         out.note("CI-9", format_args!("{node} does not acknowledge: considers it dead"));
         self.mark_dead(node);
         self.begin(out);
     }
 
-    /// Sets the timeout of a run: the time of all its hops, twice, to allow for queueing.
+    /// Sets the timeout of a run: the time of all hops of the contest and the announcement, twice
+    /// to allow for queueing, plus four hops.
     ///
-    /// With a failure detector this is only a fallback, and longer: it repeats a run that cannot
-    /// end because two crashes hid each other.
+    /// With a failure detector this is only a fallback, and eight times as long: it repeats a run
+    /// that cannot end because two crashes hid each other. A run without a majority elects no
+    /// leader, so it needs no fallback.
     pub(super) fn set_run_timeout(&mut self, out: &mut Effects<'_, Self>) {
         let factor = match self.plan.repair {
             Repair::None => return,
@@ -100,12 +102,12 @@ impl<C: Contest> Circuit<C> {
 
     /// CI-7.
     pub(super) fn handle_death(&mut self, node: NodeId, out: &mut Effects<'_, Self>) {
-        let matters = match self.stage {
+        let needs_new_run = match self.stage {
             Stage::Idle => false,
             Stage::Contest => !self.run.without.contains(&node),
             Stage::Decided(leader) => leader == node,
         };
-        if matters && self.plan.repair != Repair::None {
+        if needs_new_run && self.plan.repair != Repair::None {
             out.note("CI-7", format_args!("{node} is dead: begins epoch {}", self.run.next()));
             self.begin(out);
         }
@@ -125,15 +127,15 @@ impl<C: Contest> Circuit<C> {
     }
 
     fn mark_dead(&mut self, node: NodeId) {
-        if let Err(place) = self.dead.binary_search(&node) {
-            self.dead.insert(place, node);
+        if let Err(index) = self.dead.binary_search(&node) {
+            self.dead.insert(index, node);
         }
     }
 
-    /// CI-4. Called after the node has joined a run. With timeouts, the starter of the run knew
-    /// better which nodes are dead: it knows of later crashes and restarts. With a detector,
-    /// if this node knows of a dead member, one of the two is behind, and the run may never
-    /// end.
+    /// CI-4. Called after the node has joined a run. With timeouts, the node adopts the list of
+    /// dead nodes of the run's starter, which knows of later crashes and restarts. With a detector,
+    /// if this node considers a member dead, its detector or the starter's is out of date, and the
+    /// run may never end.
     pub(super) fn compare_deaths(&mut self, out: &mut Effects<'_, Self>) {
         match self.plan.repair {
             Repair::None => {}
@@ -147,8 +149,8 @@ impl<C: Contest> Circuit<C> {
         }
     }
 
-    /// CI-4. With timeouts, a node leaves out only nodes that both runs leave out: the others will
-    /// time out again if they are dead.
+    /// CI-4. With timeouts, this node now considers only nodes dead that the other run leaves out
+    /// too: the others will time out again if they are dead.
     pub(super) fn handle_conflicting_run(&mut self, other: &Run, out: &mut Effects<'_, Self>) {
         match self.plan.repair {
             Repair::None => return,
@@ -159,8 +161,8 @@ impl<C: Contest> Circuit<C> {
         self.wait_for_agreement(Dispute::Runs, out);
     }
 
-    /// Nodes that disagree wait for a timeout before they try again, so that epochs do not advance
-    /// faster than the detector.
+    /// Starts a timeout before the next try, so that epochs do not advance faster than the detector
+    /// reports. A conflict of runs outlasts one about a death.
     fn wait_for_agreement(&mut self, dispute: Dispute, out: &mut Effects<'_, Self>) {
         if self.dispute.is_none() {
             out.set_timer(Timer::Dispute, Span::exactly(self.plan.bounds.round_trip()));
@@ -188,16 +190,16 @@ impl<C: Contest> Circuit<C> {
     /// CI-12.
     pub(super) fn receive_later_epoch(&mut self, run: &Run, is_over: bool, out: &mut Effects<'_, Self>) {
         // This node still receives the messages of a run that is in progress and includes it.
-        let matters = self.stage == Stage::Contest && is_over || run.without.contains(&self.me);
-        if self.plan.repair != Repair::None && matters && run.epoch > self.run.epoch {
+        let cannot_join = self.stage == Stage::Contest && is_over || run.without.contains(&self.me);
+        if self.plan.repair != Repair::None && cannot_join && run.epoch > self.run.epoch {
             out.note("CI-12", format_args!("other nodes are at epoch {} already", run.epoch));
             self.run.epoch = run.epoch;
             self.begin(out);
         }
     }
 
-    /// With timeouts, a node that sends is alive. A detector knows more: a message of a dead
-    /// node may still arrive.
+    /// With timeouts, a node that sends is alive. A detector is better informed: a message of a
+    /// dead node may still arrive.
     pub(super) fn record_alive(&mut self, node: NodeId) {
         if self.plan.repair == Repair::Timeout {
             self.dead.retain(|dead| *dead != node);

@@ -25,6 +25,7 @@ pub(crate) struct TestRing<C: Contest> {
     pub(crate) down: Vec<bool>,
     /// Number of messages sent, by class: algorithm, announcement, control.
     pub(crate) counts: [u64; 3],
+    /// Rules in the order of application, each with the number of the node that applied it.
     pub(crate) rules: Vec<(u32, &'static str)>,
     plan: Arc<Plan>,
 }
@@ -72,6 +73,7 @@ impl<C: Contest> TestRing<C> {
         test_ring
     }
 
+    /// Feeds an input to a node, unless it is down, and carries out its effects.
     pub(crate) fn step(&mut self, me: NodeId, input: Input<Circuit<C>>) {
         if self.down[me.index()] {
             return;
@@ -82,9 +84,9 @@ impl<C: Contest> TestRing<C> {
         self.rules.extend(rules.into_iter().map(|rule| (me.number(), rule)));
         for effect in effects {
             match effect {
-                Effect::Send { to, message, .. } => self.post(me, to, message),
+                Effect::Send { to, message, .. } => self.enqueue(me, to, message),
                 Effect::Multicast { to, message, .. } => {
-                    to.others(me).for_each(|to| self.post(me, to, message.clone()));
+                    to.others(me).for_each(|to| self.enqueue(me, to, message.clone()));
                 }
                 Effect::Save(epoch) => self.disks[me.index()].apply(epoch),
                 Effect::SetTimer { timer, .. } => {
@@ -97,7 +99,7 @@ impl<C: Contest> TestRing<C> {
         }
     }
 
-    fn post(&mut self, from: NodeId, to: NodeId, envelope: Envelope<C::Message>) {
+    fn enqueue(&mut self, from: NodeId, to: NodeId, envelope: Envelope<C::Message>) {
         let class = match envelope.class() {
             Class::Algorithm => 0,
             Class::Announcement => 1,
@@ -117,12 +119,14 @@ impl<C: Contest> TestRing<C> {
         self.settle();
     }
 
+    /// Delivers the oldest message in flight.
     pub(crate) fn deliver(&mut self) {
         if let Some((from, to, message)) = self.in_flight.pop_front() {
             self.step(to, Input::Message { from, message });
         }
     }
 
+    /// Delivers messages until none is in flight.
     pub(crate) fn settle(&mut self) {
         for _ in 0..100_000 {
             if self.in_flight.is_empty() {
@@ -148,12 +152,12 @@ impl<C: Contest> TestRing<C> {
         self.step(node(number), Input::Start { durable, incarnation: self.incarnations[index] });
     }
 
-    pub(crate) fn suspect(&mut self, by: u32, number: u32) {
-        self.step(node(by), Input::Suspect(node(number)));
+    pub(crate) fn suspect(&mut self, detector: u32, suspected: u32) {
+        self.step(node(detector), Input::Suspect(node(suspected)));
     }
 
-    pub(crate) fn trust(&mut self, by: u32, number: u32) {
-        self.step(node(by), Input::Trust(node(number)));
+    pub(crate) fn trust(&mut self, detector: u32, trusted: u32) {
+        self.step(node(detector), Input::Trust(node(trusted)));
     }
 
     pub(crate) fn all_suspect(&mut self, number: u32) {
@@ -188,6 +192,7 @@ impl<C: Contest> TestRing<C> {
         nodes
     }
 
+    /// Returns the leader and epoch that a node knows.
     pub(crate) fn known_leader(&self, number: u32) -> Option<(u32, u64)> {
         match self.events[node(number).index()].iter().rev().find(|event| !matches!(event, Event::Refused(_)))? {
             Event::Elected { leader, epoch, .. } => Some((leader.number(), epoch.0)),
@@ -204,8 +209,8 @@ impl<C: Contest> TestRing<C> {
     }
 }
 
-/// A ring of four in which one node has started an election and all messages have arrived.
-pub(crate) fn one_starts<C: Contest>(number: u32) -> TestRing<C> {
+/// Returns a ring of four after an election that this node started.
+pub(crate) fn elected_by_starter<C: Contest>(number: u32) -> TestRing<C> {
     let mut ring = TestRing::new(default_plan(4));
     ring.elect(number);
     ring
@@ -217,18 +222,18 @@ pub(crate) fn orders(size: u32) -> Vec<Vec<NodeId>> {
         return vec![vec![node(1)]];
     }
     let shorter = orders(size - 1);
-    let insert = |order: &Vec<NodeId>, place: usize| {
+    let insert = |order: &Vec<NodeId>, position: usize| {
         let mut longer = order.clone();
-        longer.insert(place, node(size));
+        longer.insert(position, node(size));
         longer
     };
-    shorter.iter().flat_map(|order| (0..size as usize).map(move |place| insert(order, place))).collect()
+    shorter.iter().flat_map(|order| (0..size as usize).map(move |position| insert(order, position))).collect()
 }
 
 /// Runs an election for every order, every single starter and all nodes as starters, and asserts
-/// that the highest rank wins in the first epoch. Calls `cost` with the number of starters and the
-/// message counts.
-pub(crate) fn try_all<C: Contest>(size: u32, mut cost: impl FnMut(usize, u64, u64)) {
+/// that the highest rank wins in the first epoch. Calls `check_cost` with the number of starters,
+/// and with the numbers of messages of the election and of its announcement.
+pub(crate) fn try_all<C: Contest>(size: u32, mut check_cost: impl FnMut(usize, u64, u64)) {
     for order in orders(size) {
         for starters in (1..=size).map(|number| vec![number]).chain([(1..=size).collect()]) {
             for (prefer, announce) in [(Prefer::Highest, Announce::Ring), (Prefer::Lowest, Announce::Multicast)] {
@@ -240,7 +245,7 @@ pub(crate) fn try_all<C: Contest>(size: u32, mut cost: impl FnMut(usize, u64, u6
                 let winner = if prefer == Prefer::Highest { size } else { 1 };
                 assert_eq!(test_ring.result(), Some((winner, 1)), "{order:?}, {starters:?} start");
                 if announce == Announce::Ring {
-                    cost(starters.len(), test_ring.counts[0], test_ring.counts[1]);
+                    check_cost(starters.len(), test_ring.counts[0], test_ring.counts[1]);
                 }
             }
         }
@@ -248,14 +253,14 @@ pub(crate) fn try_all<C: Contest>(size: u32, mut cost: impl FnMut(usize, u64, u6
 }
 
 /// Asserts that an election never costs more than the expected figure, for every order and starter.
-/// Calls `cost` with the size, the number of starters and the message counts.
-pub(crate) fn stays_within_bound<C: Contest>(facts: &Facts, mut cost: impl FnMut(u32, usize, u64, u64)) {
+/// Calls `check_cost` with the size, and then as [`try_all`] does.
+pub(crate) fn assert_cost_within_bound<C: Contest>(facts: &Facts, mut check_cost: impl FnMut(u32, usize, u64, u64)) {
     for size in 1..=6 {
         let case = Case { live: size as usize, dead: 0, starting: Starting::One };
         let bound = (facts.cost.expected)(&case).and_then(|expected_messages| expected_messages.most);
         try_all::<C>(size, |starters, election, announcement| {
             assert!(bound.is_some_and(|bound| election as f64 <= bound), "{size}: {election}");
-            cost(size, starters, election, announcement);
+            check_cost(size, starters, election, announcement);
         });
     }
 }

@@ -187,7 +187,7 @@ fn ci_11_a_restarted_node_takes_part_and_wins_by_its_rank() {
 }
 
 #[test]
-fn ci_8_a_run_recovers_from_a_short_absence() {
+fn ci_8_a_run_recovers_from_a_quick_restart_of_a_member() {
     let mut ring = ring_with(Repair::Detector, 3);
     ring.campaign(1);
     ring.crash(2);
@@ -221,6 +221,7 @@ fn ci_12_a_live_node_that_was_left_out_is_included_again() {
     let mut ring = ring_with(Repair::Timeout, 4);
     ring.crash(4);
     ring.elect(3);
+    // Node 4 was only unreachable: it comes back without a restart.
     ring.down[3] = false;
     ring.fire(3, Timer::Hop(1));
     ring.settle();

@@ -5,7 +5,7 @@ use crate::effects::Effects;
 use crate::node::NodeId;
 use core::fmt;
 
-/// One step of a contest: its access to the ring, and the outcome it reports.
+/// What a contest uses in one step of a node: access to the ring, and the outcome it reports.
 pub struct Turn<'a, 'b, C: Contest> {
     circuit: &'a mut Circuit<C>,
     out: &'a mut Effects<'b, Circuit<C>>,
@@ -14,6 +14,7 @@ pub struct Turn<'a, 'b, C: Contest> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
+    /// The run goes on.
     Open,
     /// This node found the winner, and must announce it.
     Won(NodeId),
@@ -28,7 +29,7 @@ impl<'a, 'b, C: Contest> Turn<'a, 'b, C> {
         Self { circuit, out, outcome: Outcome::Open }
     }
 
-    /// Returns this node's rank.
+    /// Returns the rank of this node.
     pub fn rank(&self) -> Rank {
         self.circuit.rank()
     }

@@ -1,4 +1,6 @@
 //! Tests of the rules of consensus by election, and of decisions in any order of messages.
+//! `testing.rs` explains the language of the scripts. CI and CR are the rules of the inner election
+//! (`circuit.rs` and `chang_roberts.rs`).
 
 use super::{ConsensusByElection, ConsensusByRing, Decision};
 use crate::election::{Command, Event, HirschbergSinclair, Plan, Prefer, Ranking, script};
@@ -15,7 +17,7 @@ fn plan(group: &Group, ranking: Ranking) -> Arc<Plan> {
     Arc::new(Plan { ranking, ..script::plan(group.len()) })
 }
 
-fn numbered(me: NodeId, group: Group) -> ConsensusByRing {
+fn by_number(me: NodeId, group: Group) -> ConsensusByRing {
     ConsensusByRing::from_plan(me, &plan(&group, Ranking::default()))
 }
 
@@ -24,7 +26,7 @@ fn with_attributes(me: NodeId, group: Group) -> ConsensusByRing {
     ConsensusByRing::from_plan(me, &plan(&group, Ranking::by_attribute([40, 70, 5], Prefer::Highest)))
 }
 
-rules! { numbered, 3;
+rules! { by_number, 3;
     ce_1_commands_and_messages_go_to_the_inner_election("1 campaign; 1 campaign; 1 resign; 1 > 2", expect![[r#"
         1 campaign: CI-1 begins epoch 1; CR-1 sends its rank on; election → 2; knows no leader (epoch 1)
         1 campaign: refused: the node already takes part in an election
@@ -59,8 +61,8 @@ fn ce_2_the_leader_decides_for_its_own_proposal() {
 /// A later leader knows the decision, and must not change it.
 #[test]
 fn ce_2_later_epochs_keep_the_decision() {
-    let mut group = ScriptGroup::new(3, numbered);
-    group.nodes[2].held = Some(Decision { epoch: Epoch(0), value: 9 });
+    let mut group = ScriptGroup::new(3, by_number);
+    group.nodes[2].decision = Some(Decision { epoch: Epoch(0), value: 9 });
     group.run("1 campaign; rest");
     for node in &group.nodes {
         assert_eq!(node.decision(), Some(Decision { epoch: Epoch(1), value: 9 }));
@@ -69,13 +71,13 @@ fn ce_2_later_epochs_keep_the_decision() {
 
 #[test]
 fn ce_3_a_decision_does_not_replace_a_later_one() {
-    let mut group = ScriptGroup::new(3, numbered);
+    let mut group = ScriptGroup::new(3, by_number);
     group.run("3 campaign");
     while group.in_flight() > 1 || group.nodes.iter().any(|node| node.decision().is_none()) {
         group.deliver(0);
     }
     let later = Decision { epoch: Epoch(5), value: 3 };
-    group.nodes[0].held = Some(later);
+    group.nodes[0].decision = Some(later);
     group.run("3 campaign; rest");
     assert_eq!(group.nodes[0].decision(), Some(later));
     assert_eq!(group.nodes[1].decision(), Some(Decision { epoch: Epoch(2), value: 3 }));
@@ -85,24 +87,24 @@ proptest! {
     /// All nodes decide the same value in all epochs, for any campaigns. Any election works; this
     /// test uses another one.
     #[test]
-    fn one_value_is_decided_in_whatever_order_messages_arrive(
+    fn all_nodes_decide_one_value_for_any_message_order(
         nodes in 1..=5_usize,
-        campaigns in prop::collection::vec((any::<bool>(), 0..40_usize), 1..60),
+        actions in prop::collection::vec((any::<bool>(), 0..40_usize), 1..60),
     ) {
         let attributes: Vec<u64> = (0..nodes as u64).map(|number| number * 7 % 5).collect();
         let ranking = Ranking::by_attribute(attributes, Prefer::Highest);
-        let make = |me, group: Group| {
+        let new_node = |me, group: Group| {
             let plan = plan(&group, ranking.clone());
             ConsensusByElection::new(me, &plan, HirschbergSinclair::new(me, Arc::clone(&plan)))
         };
-        let mut group = ScriptGroup::new(nodes, make);
+        let mut group = ScriptGroup::new(nodes, new_node);
         let mut reported = Vec::new();
-        let begin = [(true, 0)];
-        for (is_campaign, which) in begin.into_iter().chain(campaigns) {
+        let first_action = [(true, 0)];
+        for (is_campaign, index) in first_action.into_iter().chain(actions) {
             if is_campaign {
-                group.command(NodeId::from_index(which % nodes), Command::Campaign);
+                group.command(NodeId::from_index(index % nodes), Command::Campaign);
             } else if group.in_flight() > 0 {
-                let (node, events) = group.deliver(which % group.in_flight());
+                let (node, events) = group.deliver(index % group.in_flight());
                 reported.extend(events.into_iter().map(|event| (node, event)));
             }
         }
@@ -113,7 +115,7 @@ proptest! {
         let decision = group.nodes[0].decision();
         prop_assert!(decision.is_some(), "{}", group.trace);
         let best = ranking.best(Group::of_size(nodes).iter());
-        prop_assert_eq!(decision.map(|held| held.value), best.and_then(|best| ranking.attribute(best)));
+        prop_assert_eq!(decision.map(|decision| decision.value), best.and_then(|best| ranking.attribute(best)));
         for node in &group.nodes {
             prop_assert_eq!(node.decision(), decision, "{} differs:\n{}", node.me, &group.trace);
             let last = reported.iter().rev().find(|(other, _)| *other == node.me).map(|(_, event)| *event);

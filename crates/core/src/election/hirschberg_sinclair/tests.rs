@@ -2,7 +2,7 @@
 
 use super::{FACTS, Message, Probing};
 use crate::election::circuit::Body;
-use crate::election::circuit::test_ring::{TestRing, default_plan, stays_within_bound};
+use crate::election::circuit::test_ring::{TestRing, assert_cost_within_bound, default_plan};
 
 #[test]
 fn hs_1_a_starter_probes_on_both_sides() {
@@ -85,7 +85,7 @@ fn hs_6_both_last_probes_go_all_the_way_around() {
 #[test]
 fn the_cost_stays_within_its_bound_and_matches_the_table_for_four_nodes() {
     let (mut least, mut most, mut sum, mut count) = (u64::MAX, 0, 0, 0_u64);
-    stays_within_bound::<Probing>(&FACTS, |size, starters, election, announcement| {
+    assert_cost_within_bound::<Probing>(&FACTS, |size, starters, election, announcement| {
         assert_eq!(announcement, u64::from(size));
         if (size, starters) == (4, 4) {
             (least, most, sum, count) = (least.min(election), most.max(election), sum + election, count + 1);

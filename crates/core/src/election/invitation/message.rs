@@ -30,6 +30,7 @@ pub enum Message {
 }
 
 impl Message {
+    /// Returns the epoch that the message mentions.
     pub(super) const fn epoch(&self) -> Epoch {
         match self {
             Self::Check { floor } | Self::Found { floor } => *floor,
@@ -73,9 +74,11 @@ impl Describe for Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Timer {
+    /// Answers of nodes that coordinate a group.
     Found,
     Invitation,
     Ready,
+    /// The time of the next periodic question.
     Watch,
 }
 

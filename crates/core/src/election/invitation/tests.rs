@@ -1,6 +1,6 @@
 //! Tests of the rules of the invitation algorithm. A message is expected to take one millisecond.
 //! In a group of three, the epochs of nodes 1, 2 and 3 are multiples of three, those plus one, and
-//! those plus two.
+//! those plus two. `election/script.rs` explains the language of the scripts.
 
 use super::Invitation;
 use crate::election::script::{plan, rules};
@@ -12,6 +12,7 @@ fn invitation(me: NodeId, plan: &Plan) -> Invitation {
     Invitation::new(me, plan.clone())
 }
 
+/// A plan in which node 2 has the highest rank, node 3 the next and node 1 the lowest.
 fn ranked() -> Plan {
     Plan { ranking: Ranking::by_attribute([5, 1, 1], Prefer::Lowest), ..plan(3) }
 }
@@ -168,7 +169,7 @@ rules! { invitation, plan(3);
             1 receives gone from 2: IN-11 is alone, and asks which nodes coordinate a group; knows no leader (epoch 7); Found in 3ms; check → 1,2,3
         "#]]);
 
-    in_8_only_the_group_that_was_joined_is_ready(
+    in_8_a_ready_message_of_another_node_is_ignored(
         "3 campaign; 3 > 1; 1 > 3; 3 fires; 3 > 1; 1 > 3; 3 > 1 as 2; 1 fires", expect![[r#"
             3 campaign: IN-1 is alone, and asks which nodes coordinate a group; knows no leader (epoch 0); Found in 3ms; check → 1,2,3
             1 receives check from 3: knows no leader (epoch 0); Invitation in 8ms; IN-2 answers 3; found → 3

@@ -39,7 +39,7 @@ fn ll_3_ranks_that_overtake_each_other_are_counted() {
 }
 
 #[test]
-fn the_cost_is_a_square_forevery_starter() {
+fn the_cost_is_n_squared_for_any_starters() {
     for size in 1..=5 {
         try_all::<RankCount>(size, |_, election, announcement| {
             assert_eq!((election, announcement), (u64::from(size * size), 0));

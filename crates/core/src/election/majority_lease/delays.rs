@@ -1,4 +1,4 @@
-//! Timeouts and delays.
+//! Timeouts and delays of the majority lease algorithm.
 
 use super::MajorityLease;
 use crate::election::overlay::mix;
@@ -8,7 +8,7 @@ use crate::time::Duration;
 /// Number of renewals during one lease, if no message is lost.
 const RENEWALS: u64 = 4;
 
-/// Timeout for votes, in answer times: messages and saves.
+/// Timeout for votes, in answer times, so that saves fit in too.
 const ANSWERS_FOR_VOTES: u64 = 4;
 
 /// Time for a handover, in answer times, before other nodes campaign.
@@ -18,19 +18,19 @@ impl MajorityLease {
     /// Returns the time from one renewal to the next. An answer must arrive before the next
     /// request.
     pub(super) fn renewal_interval(&self) -> Duration {
-        let trusted = self.config.tenure.trusted();
-        Duration::from_nanos(trusted.nanos() / RENEWALS).max(self.config.answer)
+        let trusted = self.config.lease_terms.trusted();
+        Duration::from_nanos(trusted.nanos() / RENEWALS).max(self.config.answer_time)
     }
 
     /// Returns how long a candidate waits for votes: at most as long as a lease based on them would
     /// last.
     pub(super) fn vote_timeout(&self) -> Duration {
-        self.config.answer.times(ANSWERS_FOR_VOTES).min(self.config.tenure.trusted())
+        self.config.answer_time.times(ANSWERS_FOR_VOTES).min(self.config.lease_terms.trusted())
     }
 
     /// Returns how long other nodes wait for the named successor to campaign.
     pub(super) fn handover_delay(&self) -> Duration {
-        self.config.answer.times(ANSWERS_FOR_SUCCESSOR)
+        self.config.answer_time.times(ANSWERS_FOR_SUCCESSOR)
     }
 
     /// ML-8, ML-9. Returns a delay derived from the group's seed that differs from node to node.
@@ -38,10 +38,11 @@ impl MajorityLease {
     pub(super) fn retry_delay(&self) -> Duration {
         let Epoch(term) = self.record.term;
         let me = u64::from(self.config.me.number());
-        let drawn =
+        let random =
             [me, term, u64::from(self.failures)].into_iter().fold(self.config.seed, |word, part| mix(word ^ mix(part)));
-        let answer = self.config.answer;
-        let room = answer.times(2 * self.config.group.len() as u64).times(1 << self.failures.min(3));
-        answer + Duration::from_nanos(drawn % room.nanos().max(1))
+        let answer_time = self.config.answer_time;
+        // Doubles with each failure, up to eight times the initial range.
+        let range = answer_time.times(2 * self.config.group.len() as u64).times(1 << self.failures.min(3));
+        answer_time + Duration::from_nanos(random % range.nanos().max(1))
     }
 }

@@ -18,7 +18,8 @@ const PROFILE: Profile = Profile {
 const COST: Cost = Cost {
     formula: "2(n−1) + (n−1)",
     expected: |case| {
-        let lone = case.dead == 0 && case.starting.is_one();
-        lone.then(|| ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
+        let is_single_starter = case.dead == 0 && case.starting.is_one();
+        is_single_starter
+            .then(|| ExpectedMessages::exactly(Counts::WithAnnouncement, 3.0 * case.live.saturating_sub(1) as f64))
     },
 };

@@ -8,10 +8,11 @@ use crate::node::NodeId;
 use crate::time::{Duration, Span, Time};
 use alloc::collections::BTreeSet;
 
+/// One request to all nodes, for votes or for a renewal, and the answers to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Round {
     /// The instant of the request on this node's clock; the lease is counted from here.
-    pub(super) asked: Time,
+    pub(super) requested_at: Time,
     pub(super) agreed: BTreeSet<NodeId>,
     pub(super) denied: BTreeSet<NodeId>,
 }
@@ -19,7 +20,7 @@ pub(super) struct Round {
 impl Round {
     /// Starts a round now. The requester agrees with itself.
     pub(super) fn new(now: Time, me: NodeId) -> Self {
-        Self { asked: now, agreed: BTreeSet::from([me]), denied: BTreeSet::new() }
+        Self { requested_at: now, agreed: BTreeSet::from([me]), denied: BTreeSet::new() }
     }
 }
 
@@ -30,25 +31,26 @@ pub(super) struct Leadership {
     pub(super) until: Time,
     /// The renewal in progress, or the last one.
     pub(super) round: Round,
+    /// Nodes that agreed in the round before.
     pub(super) supporters: BTreeSet<NodeId>,
 }
 
 impl MajorityLease {
     /// ML-3, ML-6. An answer counts only for the round that it names.
-    pub(super) fn collect(
+    pub(super) fn receive_agreement(
         &mut self,
         now: Time,
         from: NodeId,
-        (term, asked): (Epoch, Time),
+        (term, requested_at): (Epoch, Time),
         out: &mut Effects<'_, Self>,
     ) {
-        let ours = self.record.term;
+        let own_term = self.record.term;
         match &mut self.phase {
             Phase::Campaigning(round) | Phase::Leading(Leadership { round, .. })
-                if (ours, round.asked) == (term, asked) =>
+                if (own_term, round.requested_at) == (term, requested_at) =>
             {
                 round.agreed.insert(from);
-                self.count(now, out);
+                self.act_on_majority(now, out);
             }
             Phase::Campaigning(_) | Phase::Leading(_) | Phase::Idle | Phase::Waiting | Phase::Following { .. } => {
                 out.note("ML-6", format_args!("ignores the answer of {from} to an earlier round"));
@@ -56,8 +58,8 @@ impl MajorityLease {
         }
     }
 
-    /// ML-3 and ML-6.
-    pub(super) fn count(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    /// ML-3 and ML-6. Leads, or extends the lease, if a majority has agreed in the current round.
+    pub(super) fn act_on_majority(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let majority = self.config.group.majority();
         match &self.phase {
             Phase::Campaigning(round) if round.agreed.len() >= majority => self.win(now, out),
@@ -76,7 +78,7 @@ impl MajorityLease {
     fn win(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let (Phase::Campaigning(round) | Phase::Leading(Leadership { round, .. })) = &self.phase else { return };
         let (round, term) = (round.clone(), self.record.term);
-        let until = round.asked + self.config.tenure.trusted();
+        let until = round.requested_at + self.config.lease_terms.trusted();
         out.note(
             "ML-3",
             format_args!("{} nodes voted in term {term}; leads until {until} of its clock", round.agreed.len()),
@@ -86,43 +88,43 @@ impl MajorityLease {
         out.emit(Event::Elected { leader: self.config.me, epoch: term, until });
         out.multicast(&self.config.group, Message::Leads { term });
         out.set_timer(Timer::Renew, Span::exactly(self.renewal_interval()));
-        self.watch(now, out);
+        self.set_lapse_timer(now, out);
     }
 
     /// ML-6.
     fn extend(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        let trusted = self.config.tenure.trusted();
+        let trusted = self.config.lease_terms.trusted();
         let Phase::Leading(leadership) = &mut self.phase else { return };
-        let until = leadership.round.asked + trusted;
+        let until = leadership.round.requested_at + trusted;
         if until <= leadership.until {
             return;
         }
         leadership.until = until;
         out.note("ML-6", format_args!("{} nodes renewed their promises", leadership.round.agreed.len()));
         out.emit(Event::Extended { until });
-        self.watch(now, out);
+        self.set_lapse_timer(now, out);
     }
 
     /// ML-5. The leader renews its own promise with those of the other nodes.
     pub(super) fn renew(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        let (me, raised) = (self.config.me, self.next_term());
+        let (me, later_term) = (self.config.me, self.next_term());
         let Phase::Leading(leadership) = &mut self.phase else { return };
-        let before = core::mem::replace(&mut leadership.round, Round::new(now, me));
-        leadership.supporters = before.agreed;
-        let led = leadership.term;
+        let previous = core::mem::replace(&mut leadership.round, Round::new(now, me));
+        leadership.supporters = previous.agreed;
+        let led_term = leadership.term;
         if self.latest_heard > self.record.term {
-            self.save_vote(raised, me, out);
+            self.save_vote(later_term, me, out);
         }
         let term = self.record.term;
         self.promise(now, me, term);
         out.set_timer(Timer::Renew, Span::exactly(self.renewal_interval()));
-        if led < term {
+        if led_term < term {
             self.raise_term(term, now, out);
         } else {
             out.note("ML-5", format_args!("asks all nodes to renew its lease"));
-            out.multicast(&self.config.group, Message::Renew { term, asked: now });
+            out.multicast(&self.config.group, Message::Renew { term, requested_at: now });
         }
-        self.count(now, out);
+        self.act_on_majority(now, out);
     }
 
     /// ML-13. A node that knows a later term follows this leader only in a later term still. All
@@ -130,7 +132,7 @@ impl MajorityLease {
     /// between.
     fn raise_term(&self, term: Epoch, now: Time, out: &mut Effects<'_, Self>) {
         out.note("ML-13", format_args!("there was a later term: campaigns in term {term} and keeps leading"));
-        out.multicast(&self.config.group, Message::Request { term, asked: now });
+        out.multicast(&self.config.group, Message::Request { term, requested_at: now });
     }
 
     /// ML-9. Once too many nodes have denied their votes, the candidate stops waiting for the rest.
@@ -139,12 +141,12 @@ impl MajorityLease {
         &mut self,
         now: Time,
         from: NodeId,
-        (term, asked): (Epoch, Time),
+        (term, requested_at): (Epoch, Time),
         out: &mut Effects<'_, Self>,
     ) {
-        let ours = self.record.term;
+        let own_term = self.record.term;
         let Phase::Campaigning(round) = &mut self.phase else { return };
-        if (ours, round.asked) != (term, asked) {
+        if (own_term, round.requested_at) != (term, requested_at) {
             return;
         }
         round.denied.insert(from);
@@ -174,7 +176,8 @@ impl MajorityLease {
         self.release(successor, out);
         // A leader that resigned does not campaign before all other nodes could, even if its
         // release is lost.
-        let extra = if successor.is_some() { self.config.tenure.lease + self.handover_delay() } else { Duration::ZERO };
+        let extra =
+            if successor.is_some() { self.config.lease_terms.lease + self.handover_delay() } else { Duration::ZERO };
         self.wait(now, extra, out);
     }
 }

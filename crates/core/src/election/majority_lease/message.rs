@@ -10,19 +10,40 @@ use crate::time::Time;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Message {
-    /// Requests a vote and a lease. `asked` is the sender's clock at the request; the answer
+    /// Requests a vote and a lease. `requested_at` is the sender's clock at the request; the answer
     /// returns it.
-    Request { term: Epoch, asked: Time },
+    Request {
+        term: Epoch,
+        #[cfg_attr(feature = "serde", serde(rename = "asked"))]
+        requested_at: Time,
+    },
     /// Grants a vote and a promise.
-    Vote { term: Epoch, asked: Time },
+    Vote {
+        term: Epoch,
+        #[cfg_attr(feature = "serde", serde(rename = "asked"))]
+        requested_at: Time,
+    },
     /// Denies the vote. `latest` is the latest term that the sender knows.
-    Denied { term: Epoch, asked: Time, latest: Epoch },
+    Denied {
+        term: Epoch,
+        #[cfg_attr(feature = "serde", serde(rename = "asked"))]
+        requested_at: Time,
+        latest: Epoch,
+    },
     /// Announces that the sender leads.
     Leads { term: Epoch },
     /// Asks for a renewal of the lease by the sender, which still leads.
-    Renew { term: Epoch, asked: Time },
+    Renew {
+        term: Epoch,
+        #[cfg_attr(feature = "serde", serde(rename = "asked"))]
+        requested_at: Time,
+    },
     /// Renews the promise.
-    Renewed { term: Epoch, asked: Time },
+    Renewed {
+        term: Epoch,
+        #[cfg_attr(feature = "serde", serde(rename = "asked"))]
+        requested_at: Time,
+    },
     /// Reports that the receiver leads in a term that has ended: the sender knows a later one.
     Outdated { latest: Epoch },
     /// Releases all promises of terms up to this one.

@@ -1,4 +1,5 @@
-//! Tests of the rules, as scripts with their expected traces.
+//! Tests of the rules, as scripts with their expected traces. `election/script.rs` explains the
+//! language of the scripts.
 
 use crate::election::script::{self, rules, run_script};
 use crate::election::{LeaseTerms, MajorityLease, Plan, Refusal};
@@ -9,8 +10,8 @@ use std::string::ToString;
 /// A message takes 1 ms, a promise lasts for 40 ms, and a leader trusts it for 24 ms: clocks may
 /// drift by a quarter.
 pub(crate) fn plan(nodes: usize) -> Plan {
-    let tenure = LeaseTerms { lease: Duration::from_millis(40), drift_ppm: 250_000 };
-    Plan { lease: tenure, ..script::plan(nodes) }
+    let lease_terms = LeaseTerms { lease: Duration::from_millis(40), drift_ppm: 250_000 };
+    Plan { lease: lease_terms, ..script::plan(nodes) }
 }
 
 rules! { MajorityLease::new, plan(3);
@@ -183,7 +184,7 @@ fn ml_3_late_votes_do_not_count() {
 #[test]
 fn ml_12_a_node_that_never_took_part_is_not_silent() {
     let trace = run_script(plan(3), MajorityLease::new, "2 boots; 2 campaign; rest");
-    assert_eq!(trace.matches("of its clock)").count(), 1, "{trace}");
+    assert_eq!(trace.matches("of its clock)").count(), 1, "only an event with a lease names a clock: {trace}");
 }
 
 #[test]

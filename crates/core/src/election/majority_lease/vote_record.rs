@@ -21,7 +21,7 @@ impl VoteRecord {
         *self == Self::default()
     }
 
-    /// Records a vote.
+    /// Replaces the term and the vote.
     pub const fn set(&mut self, Ballot { term, vote }: Ballot) {
         self.term = term;
         self.vote = Some(vote);

@@ -15,15 +15,17 @@ impl MajorityLease {
         }
         self.latest_heard = self.latest_heard.max(message.latest());
         match message {
-            Message::Request { term, asked } => self.consider(now, from, (term, asked), out),
-            Message::Vote { term, asked } | Message::Renewed { term, asked } => {
-                self.collect(now, from, (term, asked), out);
+            Message::Request { term, requested_at } => self.consider_request(now, from, (term, requested_at), out),
+            Message::Vote { term, requested_at } | Message::Renewed { term, requested_at } => {
+                self.receive_agreement(now, from, (term, requested_at), out);
             }
-            Message::Denied { term, asked, latest: _ } => self.receive_denial(now, from, (term, asked), out),
+            Message::Denied { term, requested_at, latest: _ } => {
+                self.receive_denial(now, from, (term, requested_at), out);
+            }
             Message::Leads { term } => {
                 self.follow(now, from, term, out);
             }
-            Message::Renew { term, asked } => self.renew_promise(now, from, (term, asked), out),
+            Message::Renew { term, requested_at } => self.renew_promise(now, from, (term, requested_at), out),
             // `latest_heard` is already updated; the next renewal raises the term.
             Message::Outdated { latest } => out.note("ML-13", format_args!("{from} knows of term {latest}")),
             Message::Release { term, successor } => self.receive_release(now, from, (term, successor), out),
@@ -31,14 +33,20 @@ impl MajorityLease {
     }
 
     /// ML-2.
-    fn consider(&mut self, now: Time, from: NodeId, (term, asked): (Epoch, Time), out: &mut Effects<'_, Self>) {
+    fn consider_request(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        (term, requested_at): (Epoch, Time),
+        out: &mut Effects<'_, Self>,
+    ) {
         if !self.may_vote(now) {
             return out.note("ML-12", format_args!("is silent: no vote for {from}"));
         }
         if let Some(reason) = self.objection(from, term) {
             out.note("ML-2", format_args!("no vote for {from} in term {term}: {reason}"));
             let latest = self.record.term.max(self.latest_heard);
-            return out.send(from, Message::Denied { term, asked, latest });
+            return out.send(from, Message::Denied { term, requested_at, latest });
         }
         out.note("ML-2", format_args!("votes for {from} in term {term}"));
         let is_new = term > self.record.term;
@@ -50,17 +58,17 @@ impl MajorityLease {
         if is_new || self.phase == Phase::Waiting {
             self.wait(now, Duration::ZERO, out);
         }
-        out.send(from, Message::Vote { term, asked });
+        out.send(from, Message::Vote { term, requested_at });
     }
 
     /// ML-2. Returns why a candidate does not get this node's vote. A candidate that holds its
     /// promise may be elected again.
     fn objection(&self, from: NodeId, term: Epoch) -> Option<&'static str> {
         let is_late = term < self.record.term;
-        let is_given = term == self.record.term && self.record.vote != Some(from);
+        let is_vote_taken = term == self.record.term && self.record.vote != Some(from);
         match self.promise {
             _ if is_late || self.has_released(from, term) => Some("that term has ended"),
-            _ if is_given => Some("the vote is already given"),
+            _ if is_vote_taken => Some("the vote is already given"),
             Some(Promise { to, .. }) if to != from => Some("another node has our promise"),
             Some(_) | None => None,
         }
@@ -68,7 +76,7 @@ impl MajorityLease {
 
     /// Returns whether the node has released this term.
     fn has_released(&self, node: NodeId, term: Epoch) -> bool {
-        self.released.is_some_and(|(gone, last)| gone == node && term <= last)
+        self.released.is_some_and(|(releaser, last)| releaser == node && term <= last)
     }
 
     /// ML-4. Returns whether this node now follows `leader`.
@@ -89,8 +97,8 @@ impl MajorityLease {
             }
         }
         self.failures = 0;
-        self.change_phase(Phase::Following { leader, term, until: now + self.config.tenure.lease }, out);
-        self.watch(now, out);
+        self.change_phase(Phase::Following { leader, term, until: now + self.config.lease_terms.lease }, out);
+        self.set_lapse_timer(now, out);
         true
     }
 
@@ -105,7 +113,13 @@ impl MajorityLease {
     }
 
     /// ML-5.
-    fn renew_promise(&mut self, now: Time, from: NodeId, (term, asked): (Epoch, Time), out: &mut Effects<'_, Self>) {
+    fn renew_promise(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        (term, requested_at): (Epoch, Time),
+        out: &mut Effects<'_, Self>,
+    ) {
         if !self.follow(now, from, term, out) {
             if self.may_vote(now) && term < self.record.term {
                 out.send(from, Message::Outdated { latest: self.record.term });
@@ -120,7 +134,7 @@ impl MajorityLease {
         }
         out.note("ML-5", format_args!("promises {from} another lease"));
         self.promise(now, from, term);
-        out.send(from, Message::Renewed { term, asked });
+        out.send(from, Message::Renewed { term, requested_at });
     }
 
     /// ML-10, ML-11. Nodes other than the successor give it the time that it needs.
@@ -131,7 +145,7 @@ impl MajorityLease {
         (last, successor): (Epoch, Option<NodeId>),
         out: &mut Effects<'_, Self>,
     ) {
-        self.released = Some((from, last)).max(self.released.filter(|(gone, _)| *gone == from));
+        self.released = Some((from, last)).max(self.released.filter(|(releaser, _)| *releaser == from));
         let promise = self.promise.filter(|promise| promise.to == from && promise.term <= last);
         if promise.is_some() {
             out.note("ML-11", format_args!("its promise to {from} has ended"));

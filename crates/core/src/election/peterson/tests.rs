@@ -1,7 +1,7 @@
 //! Tests of the rules, and of the cost over all orders.
 
 use super::{Candidate, FACTS};
-use crate::election::circuit::test_ring::{TestRing, default_plan, one_starts, stays_within_bound};
+use crate::election::circuit::test_ring::{TestRing, assert_cost_within_bound, default_plan, elected_by_starter};
 
 #[test]
 fn pe_1_every_node_that_receives_a_message_becomes_a_candidate() {
@@ -14,28 +14,28 @@ fn pe_1_every_node_that_receives_a_message_becomes_a_candidate() {
 
 #[test]
 fn pe_2_every_candidate_receives_the_value_before_it() {
-    assert_eq!(one_starts::<Candidate>(2).sorted_nodes_that_applied("PE-2"), [1, 2, 3, 4]);
+    assert_eq!(elected_by_starter::<Candidate>(2).sorted_nodes_that_applied("PE-2"), [1, 2, 3, 4]);
 }
 
 #[test]
 fn pe_3_the_candidate_after_the_greatest_adopts_its_value() {
-    assert_eq!(one_starts::<Candidate>(2).nodes_that_applied("PE-3"), [1]);
+    assert_eq!(elected_by_starter::<Candidate>(2).nodes_that_applied("PE-3"), [1]);
 }
 
 #[test]
 fn pe_4_other_candidates_withdraw() {
-    assert_eq!(one_starts::<Candidate>(2).sorted_nodes_that_applied("PE-4"), [2, 3, 4]);
+    assert_eq!(elected_by_starter::<Candidate>(2).sorted_nodes_that_applied("PE-4"), [2, 3, 4]);
 }
 
 #[test]
 fn pe_5_a_value_that_returns_to_its_candidate_has_won() {
-    let ring = one_starts::<Candidate>(2);
+    let ring = elected_by_starter::<Candidate>(2);
     assert_eq!((ring.nodes_that_applied("PE-5"), ring.result()), (alloc::vec![1], Some((4, 1))));
     // One round of two messages each, and once around the ring.
     assert_eq!(ring.counts, [12, 4, 0]);
 }
 
 #[test]
-fn the_cost_stays_within_its_bound_forevery_starter() {
-    stays_within_bound::<Candidate>(&FACTS, |size, _, _, announcement| assert_eq!(announcement, u64::from(size)));
+fn the_cost_stays_within_its_bound_for_any_starters() {
+    assert_cost_within_bound::<Candidate>(&FACTS, |size, _, _, announcement| assert_eq!(announcement, u64::from(size)));
 }

@@ -2,12 +2,13 @@
 
 use super::{Collector, Message};
 use crate::election::Ranking;
-use crate::election::circuit::test_ring::{TestRing, default_plan, node, one_starts, try_all};
+use crate::election::circuit::test_ring::{TestRing, default_plan, elected_by_starter, node, try_all};
 use crate::election::circuit::{Body, Envelope, Run, Side};
 use crate::group::Epoch;
 use crate::protocol::Input;
 use alloc::vec::Vec;
 
+/// Makes a node receive a message of the contest from the node before it.
 fn receives(ring: &mut TestRing<Collector>, number: u32, message: Message) {
     let run = Run { epoch: Epoch(1), without: Vec::new() };
     let envelope = Envelope { run, number: None, body: Body::Contest { from: Side::Before, message } };
@@ -20,30 +21,30 @@ fn ranks(numbers: &[u32]) -> Vec<crate::election::Rank> {
 
 #[test]
 fn rl_1_a_starter_sends_a_list() {
-    assert_eq!(one_starts::<Collector>(2).nodes_that_applied("RL-1"), [2]);
+    assert_eq!(elected_by_starter::<Collector>(2).nodes_that_applied("RL-1"), [2]);
 }
 
 #[test]
 fn rl_2_every_other_node_adds_itself() {
-    assert_eq!(one_starts::<Collector>(2).nodes_that_applied("RL-2"), [3, 4, 1]);
+    assert_eq!(elected_by_starter::<Collector>(2).nodes_that_applied("RL-2"), [3, 4, 1]);
 }
 
 #[test]
 fn rl_3_the_starter_finds_the_greatest_rank_on_its_list() {
-    let ring = one_starts::<Collector>(2);
+    let ring = elected_by_starter::<Collector>(2);
     assert_eq!(ring.nodes_that_applied("RL-3"), [2]);
     assert_eq!(ring.result(), Some((4, 1)));
 }
 
 #[test]
 fn rl_4_the_announcement_goes_around_once() {
-    let ring = one_starts::<Collector>(2);
+    let ring = elected_by_starter::<Collector>(2);
     assert_eq!(ring.nodes_that_applied("RL-4"), [3, 4, 1]);
     assert_eq!(ring.counts, [4, 4, 0]);
 }
 
 #[test]
-fn rl_5_a_winner_missing_from_the_announcement_is_dead() {
+fn rl_5_a_winner_missing_from_the_announcement_makes_the_starter_start_over() {
     let mut ring: TestRing<Collector> = TestRing::new(default_plan(4));
     ring.campaign(2);
     ring.in_flight.clear();
@@ -53,7 +54,7 @@ fn rl_5_a_winner_missing_from_the_announcement_is_dead() {
 }
 
 #[test]
-fn rl_6_the_node_after_a_dead_starter_notices() {
+fn rl_6_the_node_after_a_dead_starter_starts_over() {
     let mut ring: TestRing<Collector> = TestRing::new(default_plan(4));
     receives(&mut ring, 3, Message::List(ranks(&[2])));
     ring.in_flight.clear();
@@ -64,11 +65,11 @@ fn rl_6_the_node_after_a_dead_starter_notices() {
 }
 
 #[test]
-fn the_cost_is_twice_the_ring_per_starter() {
+fn the_cost_is_twice_the_ring_size_per_starter() {
     for size in 1..=5 {
         try_all::<Collector>(size, |starters, election, announcement| {
-            let each = u64::from(size) * starters as u64;
-            assert_eq!((election, announcement), (each, each));
+            let per_phase = u64::from(size) * starters as u64;
+            assert_eq!((election, announcement), (per_phase, per_phase));
         });
     }
 }

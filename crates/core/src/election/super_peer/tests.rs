@@ -1,7 +1,8 @@
 //! Tests of the rules of super-peers, and of which peers move when peers come and go.
 //!
 //! In the group of the scripts, the ids of five nodes have eight bits, one of them reserved.
-//! Ordered by id, nodes 2, 1 and 3 are in region 0, and 4 and 5 in region 1.
+//! Ordered by id, nodes 2, 1 and 3 are in region 0, and 4 and 5 in region 1. `testing.rs` explains
+//! the language of the scripts.
 
 mod churn;
 
@@ -19,6 +20,7 @@ fn plan(group: &Group, overlay: Overlay) -> Arc<Plan> {
 }
 
 fn peer(me: NodeId, group: Group) -> SuperPeer {
+    // With seed 35, the nodes have the order described above.
     let overlay = Overlay::new(group.len(), 35, 8, 1);
     SuperPeer::new(me, plan(&group, overlay))
 }
@@ -92,9 +94,9 @@ rules! { peer, 5;
 fn sp_3_a_peer_that_knows_a_later_epoch_gets_an_even_later_one() {
     let mut nodes = ScriptGroup::new(5, peer);
     nodes.run("rest\n1 suspects 2\n3 suspects 2\nrest");
-    let (two, group) = (NodeId::from_index(1), Group::of_size(5));
+    let (node_2, group) = (NodeId::from_index(1), Group::of_size(5));
     nodes.trace.clear();
-    nodes.restart(two, peer(two, group), SavedEpoch::default());
+    nodes.restart(node_2, peer(node_2, group), SavedEpoch::default());
     nodes.run("3 trusts 2\n1 trusts 2\nrest");
     expect![[r#"
         2 restarts: SP-2 leads region 0 in epoch 6; LEADER IS 2 (epoch 6)
@@ -113,9 +115,9 @@ fn sp_3_a_peer_that_knows_a_later_epoch_gets_an_even_later_one() {
 fn sp_8_a_waiting_node_accepts_that_others_are_gone() {
     let mut nodes = ScriptGroup::new(5, peer);
     nodes.run("rest\n3 suspects 1\n3 suspects 2");
-    let (one, group) = (NodeId::from_index(0), Group::of_size(5));
+    let (node_1, group) = (NodeId::from_index(0), Group::of_size(5));
     nodes.trace.clear();
-    nodes.restart(one, peer(one, group), SavedEpoch(Epoch(6)));
+    nodes.restart(node_1, peer(node_1, group), SavedEpoch(Epoch(6)));
     nodes.run("lose 1 > 2\n3 trusts 1\n3 > 1\n1 > 3");
     expect![[r#"
         1 restarts: SP-1 attaches to 2, the first of its region; knows no leader (epoch 6); attach → 2

@@ -1,4 +1,4 @@
-//! Tests of the rules of causal order.
+//! Tests of the rules of causal order. `testing.rs` explains the language of the scripts.
 
 use super::{Causal, Causes};
 use crate::multicast::support::{

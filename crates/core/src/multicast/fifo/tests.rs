@@ -1,4 +1,4 @@
-//! Tests of the rules of FIFO order.
+//! Tests of the rules of FIFO order. `testing.rs` explains the language of the scripts.
 
 use super::Fifo;
 use crate::multicast::OrderReport;

@@ -1,4 +1,4 @@
-//! Tests of the rules of the ISIS order.
+//! Tests of the rules of the ISIS order. `testing.rs` explains the language of the scripts.
 
 use super::{Isis, Priorities, Priority, PriorityState, Vote};
 use crate::multicast::causal::Causes;
@@ -12,7 +12,7 @@ fn priority(number: u64, proposer: usize) -> Priority {
 }
 
 fn priorities(known: &[((usize, u64), PriorityState)]) -> OrderReport {
-    let states = known.iter().map(|((sender, number), states)| (id(*sender, *number), *states));
+    let states = known.iter().map(|((sender, number), state)| (id(*sender, *number), *state));
     OrderReport::Priorities(Priorities { states: states.collect(), inner: () })
 }
 
@@ -104,13 +104,13 @@ fn is_5_priorities_are_forgotten_with_their_messages() {
 fn is_6_messages_without_an_agreed_priority_come_after_all_delivered_ones() {
     let held = without_causes([(1, 1), (1, 2), (2, 1)]);
     // Node 2 never saw 1#2, and may have delivered 2#1 and 1#1.
-    let knows_two = [((1, 1), PriorityState::Agreed(priority(9, 1))), ((2, 1), PriorityState::Agreed(priority(4, 2)))];
-    let knows_three = [
+    let known_to_2 = [((1, 1), PriorityState::Agreed(priority(9, 1))), ((2, 1), PriorityState::Agreed(priority(4, 2)))];
+    let known_to_3 = [
         ((1, 1), PriorityState::Proposed(priority(2, 3))),
         ((1, 2), PriorityState::Proposed(priority(3, 3))),
         ((2, 1), PriorityState::Agreed(priority(4, 2))),
     ];
-    let survey = survey(held, [0, 0, 0], [(2, priorities(&knows_two)), (3, priorities(&knows_three))]);
+    let survey = survey(held, [0, 0, 0], [(2, priorities(&known_to_2)), (3, priorities(&known_to_3))]);
     assert_eq!(settle::<Isis<Unordered>>(&survey), [id(2, 1), id(1, 1), id(1, 2)]);
 }
 
@@ -121,8 +121,8 @@ fn is_6_messages_without_an_agreed_priority_come_after_deliveries_of_a_crashed_m
     let held = without_causes([(2, 1), (3, 1)]);
     let knows =
         |proposed| [((2, 1), PriorityState::Proposed(proposed)), ((3, 1), PriorityState::Agreed(priority(2, 3)))];
-    let (two, three) = (knows(priority(1, 2)), knows(priority(1, 3)));
-    let survey = survey(held, [0, 0, 0], [(2, priorities(&two)), (3, priorities(&three))]);
+    let (known_to_2, known_to_3) = (knows(priority(1, 2)), knows(priority(1, 3)));
+    let survey = survey(held, [0, 0, 0], [(2, priorities(&known_to_2)), (3, priorities(&known_to_3))]);
     assert_eq!(settle::<Isis<Unordered>>(&survey), [id(3, 1), id(2, 1)]);
 }
 

@@ -29,6 +29,7 @@ pub struct Report {
     pub settled: Option<Settled>,
     /// The view at whose beginning the member needs the state, if it does not have it.
     pub wants: Option<Epoch>,
+    /// The views at whose beginnings the member keeps the state for joiners.
     pub keeps: Vec<Epoch>,
 }
 
@@ -36,23 +37,28 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Settled {
+    /// The view before which these messages were to be delivered.
     pub before: Epoch,
     pub order: Vec<MessageId>,
 }
 
+/// The state of a member between two views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Flush {
     /// The last view that has begun for this member; `None` for a joiner.
     pub(super) begun: Option<ViewState>,
+    /// The settled order of the messages of that view.
     order: Vec<MessageId>,
-    missing: BTreeSet<NodeId>,
+    /// Members that have not yet reported that they hold all of these messages.
+    incomplete: BTreeSet<NodeId>,
     pub(super) next: ViewState,
+    /// Members that need the state at the beginning of the next view.
     joiners: BTreeSet<NodeId>,
 }
 
 impl Flush {
     /// Records that a joiner has loaded the state at the beginning of a view from another member.
-    pub(super) fn has_state(&mut self, joiner: NodeId, boundary: Epoch) {
+    pub(super) fn record_loaded(&mut self, joiner: NodeId, boundary: Epoch) {
         if self.next.view.epoch() == boundary {
             self.joiners.remove(&joiner);
         }
@@ -63,10 +69,10 @@ impl Flush {
     }
 }
 
+/// The reports of all survivors. The latest view that has begun for any of them is settled.
 struct ReportSet<'a> {
     reports: &'a BTreeMap<NodeId, Report>,
-    /// The latest view that has begun for any member.
-    begun: Epoch,
+    settled_view: Epoch,
 }
 
 impl<'a> ReportSet<'a> {
@@ -74,8 +80,8 @@ impl<'a> ReportSet<'a> {
     fn new(reports: &'a BTreeMap<NodeId, Report>) -> Option<Self> {
         let loaded = reports.values().filter(|report| report.wants.is_none());
         loaded.filter_map(|report| report.begun.as_ref()).next()?;
-        let begun = reports.values().filter_map(|report| report.begun.as_ref()).map(|begun| begun.view).max()?;
-        Some(Self { reports, begun })
+        let begun_views = reports.values().filter_map(|report| report.begun.as_ref()).map(|begun| begun.view);
+        Some(Self { reports, settled_view: begun_views.max()? })
     }
 
     /// Returns each member's holdings in the view that is settled. A member that has not begun this
@@ -83,8 +89,8 @@ impl<'a> ReportSet<'a> {
     fn holdings(&self) -> impl Iterator<Item = (NodeId, &'a Holdings)> + '_ {
         self.reports.iter().filter_map(|(node, report)| {
             let both = [report.begun.as_ref(), report.next.as_ref()];
-            let of_it = both.into_iter().flatten().find(|holdings| holdings.view == self.begun);
-            of_it.map(|holdings| (*node, holdings))
+            let in_settled_view = both.into_iter().flatten().find(|holdings| holdings.view == self.settled_view);
+            in_settled_view.map(|holdings| (*node, holdings))
         })
     }
 
@@ -103,18 +109,18 @@ impl<'a> ReportSet<'a> {
 
     /// MC-8, MC-10. An order that was settled earlier for this view takes precedence: a member may
     /// have delivered it and crashed.
-    fn order(&self, order: &dyn Ordering) -> Vec<MessageId> {
+    fn settled_order(&self, ordering: &dyn Ordering) -> Vec<MessageId> {
         let survey = self.survey();
-        let of_it = |report: &&Report| report.begun.as_ref().is_some_and(|begun| begun.view == self.begun);
-        let settled = self.reports.values().filter(of_it).filter_map(|report| report.settled.as_ref());
+        let has_begun = |report: &&Report| report.begun.as_ref().is_some_and(|begun| begun.view == self.settled_view);
+        let settled = self.reports.values().filter(has_begun).filter_map(|report| report.settled.as_ref());
         match settled.max_by_key(|settled| settled.before) {
-            Some(settled) => order.prune(settled.order.clone(), &survey),
-            None => order.settle(&survey),
+            Some(settled) => ordering.prune(settled.order.clone(), &survey),
+            None => ordering.settle(&survey),
         }
     }
 
-    /// Returns the members that need a state when this view begins: joiners, and members whose
-    /// state no survivor has any more.
+    /// Returns the members that need a state when `view` begins, each with the view at whose
+    /// beginning it needs the state: joiners, and members that are still loading one.
     fn state_requests(&self, view: &View) -> BTreeMap<NodeId, Epoch> {
         let mut state_requests = BTreeMap::new();
         for node in view.members().iter() {
@@ -139,8 +145,9 @@ impl<'a> ReportSet<'a> {
     /// `next` is about to begin.
     fn donors(&self, boundary: Epoch, next: Epoch) -> impl Iterator<Item = NodeId> + '_ {
         self.reports.iter().filter_map(move |(node, report)| {
-            let will_begin = report.next.as_ref().is_some_and(|next| next.view == self.begun);
-            let keeps = report.keeps.contains(&boundary) || boundary == next || (will_begin && boundary == self.begun);
+            let will_begin = report.next.as_ref().is_some_and(|next| next.view == self.settled_view);
+            let keeps =
+                report.keeps.contains(&boundary) || boundary == next || (will_begin && boundary == self.settled_view);
             (report.wants.is_none() && report.begun.is_some() && keeps).then_some(*node)
         })
     }
@@ -151,7 +158,7 @@ impl<S: State> Member<S> {
     fn settle(&mut self, view: &View, reports: &BTreeMap<NodeId, Report>, out: &mut Effects<'_, Self>) {
         let me = self.me();
         let Some(collected) = ReportSet::new(reports) else { return self.begin_empty(view, out) };
-        self.catch_up(collected.begun, out);
+        self.catch_up(collected.settled_view, out);
         let state_requests = collected.state_requests(view);
         let joiners = state_requests.iter().filter(|(_, boundary)| **boundary == view.epoch()).map(|(node, _)| *node);
         let begun = match core::mem::replace(&mut self.stage, Stage::NoView) {
@@ -161,16 +168,16 @@ impl<S: State> Member<S> {
         };
         // A view that began for others while this member was still a joiner never began for this
         // member.
-        let begun = begun.filter(|view_state| view_state.view.epoch() == collected.begun);
+        let begun = begun.filter(|view_state| view_state.view.epoch() == collected.settled_view);
         let flush = Flush {
-            order: begun.as_ref().map(|view_state| collected.order(&*view_state.order)).unwrap_or_default(),
+            order: begun.as_ref().map(|view_state| collected.settled_order(&*view_state.order)).unwrap_or_default(),
             begun,
-            missing: collected.holdings().map(|(node, _)| node).collect(),
+            incomplete: collected.holdings().map(|(node, _)| node).collect(),
             next: self.config.view_state(view.clone()),
             joiners: joiners.collect(),
         };
         out.note("MC-8", format_args!("settles {} messages before {view}", flush.order.len()));
-        forward(me, &flush, &collected, out);
+        send_to_members_that_lack(me, &flush, &collected, out);
         self.stage = Stage::Flushing(flush);
         self.archive.retain(&state_requests);
         if let Some(boundary) = state_requests.get(&me) {
@@ -202,7 +209,7 @@ impl<S: State> Member<S> {
             self.group_state = GroupState::Loading(Loading::new(boundary));
         }
         if let GroupState::Loading(loading) = &mut self.group_state {
-            loading.ask(collected.donors(boundary, view.epoch()).collect(), out);
+            loading.load_from(collected.donors(boundary, view.epoch()).collect(), out);
         }
     }
 
@@ -220,23 +227,23 @@ impl<S: State> Member<S> {
     fn check_complete(&mut self, out: &mut Effects<'_, Self>) {
         let me = self.me();
         let Stage::Flushing(flush) = &mut self.stage else { return };
-        if flush.missing.contains(&me) && flush.begun.is_some() && flush.holds_all() {
+        if flush.incomplete.contains(&me) && flush.begun.is_some() && flush.holds_all() {
             out.note("MC-9", format_args!("holds all messages of the previous view"));
             send_to_others(flush.next.view.members(), Message::Complete, out);
-            flush.missing.remove(&me);
+            flush.incomplete.remove(&me);
         }
         self.check_begin(out);
     }
 
     pub(super) fn receive_complete(&mut self, from: NodeId, out: &mut Effects<'_, Self>) {
         if let Stage::Flushing(flush) = &mut self.stage {
-            flush.missing.remove(&from);
+            flush.incomplete.remove(&from);
         }
         self.check_begin(out);
     }
 
     fn check_begin(&mut self, out: &mut Effects<'_, Self>) {
-        if matches!(&self.stage, Stage::Flushing(flush) if flush.missing.is_empty()) {
+        if matches!(&self.stage, Stage::Flushing(flush) if flush.incomplete.is_empty()) {
             self.begin(out);
         }
     }
@@ -260,21 +267,28 @@ impl<S: State> Member<S> {
         self.open_view(view, out);
     }
 
+    /// Reports the view to the client.
     fn open_view(&mut self, view: View, out: &mut Effects<'_, Self>) {
-        self.refused = None;
+        self.refused_length = None;
         self.report_item(Item::View(view), out);
-        if let (Stage::InView(view_state), Leaving::Asked) = (&self.stage, self.leaving) {
+        if let (Stage::InView(view_state), Leaving::Requested) = (&self.stage, self.leaving) {
             request_acks(view_state, out);
         }
     }
 }
 
 /// MC-8. The first member that holds a message sends it to the members that lack it.
-fn forward<S: State>(me: NodeId, flush: &Flush, collected: &ReportSet<'_>, out: &mut Effects<'_, Member<S>>) {
+fn send_to_members_that_lack<S: State>(
+    me: NodeId,
+    flush: &Flush,
+    collected: &ReportSet<'_>,
+    out: &mut Effects<'_, Member<S>>,
+) {
     let Some(view_state) = &flush.begun else { return };
     for id in &flush.order {
         let (Some(tag), Some(payload)) = (view_state.queue.tag(*id), view_state.queue.payload(*id)) else { continue };
-        if collected.holdings().find(|(_, holdings)| holdings.held.contains_key(id)).map(|(node, _)| node) != Some(me) {
+        let first_holder = collected.holdings().find(|(_, holdings)| holdings.held.contains_key(id));
+        if first_holder.map(|(node, _)| node) != Some(me) {
             continue;
         }
         for (node, _) in collected.holdings().filter(|(_, holdings)| !holdings.has(*id)) {
@@ -311,13 +325,13 @@ impl<S: State> InViews for Member<S> {
         match &self.stage {
             Stage::NoView | Stage::Retired => Report { begun: None, next: None, settled: None, wants, keeps },
             Stage::InView(view_state) => {
-                Report { begun: Some(view_state.report()), next: None, settled: None, wants, keeps }
+                Report { begun: Some(view_state.holdings()), next: None, settled: None, wants, keeps }
             }
             Stage::Flushing(flush) => {
                 let settled = Settled { before: flush.next.view.epoch(), order: flush.order.clone() };
                 Report {
-                    begun: flush.begun.as_ref().map(ViewState::report),
-                    next: Some(flush.next.report()),
+                    begun: flush.begun.as_ref().map(ViewState::holdings),
+                    next: Some(flush.next.holdings()),
                     settled: flush.begun.is_some().then_some(settled),
                     wants,
                     keeps,
@@ -334,10 +348,10 @@ impl<S: State> InViews for Member<S> {
         reports: &BTreeMap<NodeId, Report>,
         out: &mut Effects<'_, Self>,
     ) {
-        let before = self.waiting();
+        let waiting_before = self.waiting();
         self.settle(view, reports, out);
         self.progress(out);
-        self.show_queue(before, None, out);
+        self.show_queue(waiting_before, None, out);
     }
 
     /// A member delivers messages to its client until it has left or is out.
@@ -349,7 +363,7 @@ impl<S: State> InViews for Member<S> {
         self.stage = Stage::NoView;
         self.group_state = GroupState::Loaded(S::begin(&self.config.plan));
         self.archive = Archive::default();
-        if ends || self.leaving == Leaving::Asked {
+        if ends || self.leaving == Leaving::Requested {
             self.leaving = Leaving::Left;
         }
     }
@@ -377,7 +391,7 @@ impl<S: State> InViews for Member<S> {
             Command::Send { group, payload } => Some(match self.refusal(payload) {
                 Some(refusal) => Event::Refused(refusal),
                 None => {
-                    self.refused = Some(payload.len());
+                    self.refused_length = Some(payload.len());
                     Event::Wait { group: *group, slow: Group::empty() }
                 }
             }),

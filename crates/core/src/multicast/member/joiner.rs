@@ -26,10 +26,11 @@ pub(super) struct Loading {
     /// Digest of the state that the bytes belong to.
     digest: Option<u64>,
     bytes: Vec<u8>,
-    /// Deliveries since then, to be applied to the state later.
+    /// Deliveries and views since that beginning, to be reported once the state is loaded.
     backlog: VecDeque<Item>,
 }
 
+/// An event for the client that a joiner buffers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Item {
     Message(MessageId, Payload),
@@ -43,12 +44,12 @@ impl Loading {
 
     /// MC-11. Asks the first donor, from the end of the loaded bytes on. This also continues a load
     /// after an interruption.
-    pub(super) fn ask<S: State>(&mut self, donors: VecDeque<NodeId>, out: &mut Effects<'_, Member<S>>) {
+    pub(super) fn load_from<S: State>(&mut self, donors: VecDeque<NodeId>, out: &mut Effects<'_, Member<S>>) {
         self.donors = donors;
-        self.ask_next(out);
+        self.request_next_piece(out);
     }
 
-    fn ask_next<S: State>(&self, out: &mut Effects<'_, Member<S>>) {
+    fn request_next_piece<S: State>(&self, out: &mut Effects<'_, Member<S>>) {
         let Some(donor) = self.donors.front() else { return };
         let offset = self.bytes.len() as u64;
         out.note("MC-11", format_args!("asks {donor} for the state, from byte {offset} on"));
@@ -80,24 +81,27 @@ impl Loading {
     }
 }
 
+/// The states that a member keeps for joiners, and the requests that it has not answered yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Archive {
-    states: BTreeMap<Epoch, Kept>,
-    asked: BTreeMap<NodeId, Asked>,
+    /// States by the views at whose beginnings they were taken.
+    states: BTreeMap<Epoch, KeptState>,
+    requests: BTreeMap<NodeId, PieceRequest>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Asked {
+struct PieceRequest {
     boundary: Epoch,
     offset: u64,
     digest: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Kept {
+struct KeptState {
     bytes: Payload,
     digest: u64,
-    wanted: BTreeSet<NodeId>,
+    /// Members that have not loaded it yet.
+    joiners: BTreeSet<NodeId>,
 }
 
 impl Archive {
@@ -107,48 +111,49 @@ impl Archive {
     }
 
     /// Keeps the state at the beginning of a view for the members that need it.
-    pub(super) fn keep(&mut self, boundary: Epoch, state: &impl State, wanted: BTreeSet<NodeId>) {
-        if !wanted.is_empty() {
+    pub(super) fn keep(&mut self, boundary: Epoch, state: &impl State, joiners: BTreeSet<NodeId>) {
+        if !joiners.is_empty() {
             let bytes = state.save();
-            let digest = digest(&bytes);
-            self.states.insert(boundary, Kept { bytes: bytes.into(), digest, wanted });
+            let digest = digest_of(&bytes);
+            self.states.insert(boundary, KeptState { bytes: bytes.into(), digest, joiners });
         }
     }
 
+    /// Removes all requests of the previous view, and the states that no member needs any more.
     pub(super) fn retain(&mut self, state_requests: &BTreeMap<NodeId, Epoch>) {
-        self.asked.clear();
+        self.requests.clear();
         self.states.retain(|boundary, kept| {
-            kept.wanted.retain(|node| state_requests.get(node) == Some(boundary));
-            !kept.wanted.is_empty()
+            kept.joiners.retain(|node| state_requests.get(node) == Some(boundary));
+            !kept.joiners.is_empty()
         });
     }
 
-    pub(super) fn ask(&mut self, from: NodeId, boundary: Epoch, offset: u64, digest: Option<u64>) {
-        self.asked.insert(from, Asked { boundary, offset, digest });
+    pub(super) fn record_request(&mut self, from: NodeId, boundary: Epoch, offset: u64, digest: Option<u64>) {
+        self.requests.insert(from, PieceRequest { boundary, offset, digest });
     }
 
-    pub(super) fn loaded(&mut self, from: NodeId, boundary: Epoch) {
-        self.asked.remove(&from);
+    pub(super) fn record_loaded(&mut self, from: NodeId, boundary: Epoch) {
+        self.requests.remove(&from);
         if let Some(kept) = self.states.get_mut(&boundary) {
-            kept.wanted.remove(&from);
-            if kept.wanted.is_empty() {
+            kept.joiners.remove(&from);
+            if kept.joiners.is_empty() {
                 self.states.remove(&boundary);
             }
         }
     }
 
-    /// Returns the pieces that can be sent now. A joiner that has begun with another state gets
-    /// this one from its beginning.
-    fn answers(&mut self, plan: &Plan) -> Vec<(NodeId, Piece)> {
+    /// Returns the pieces that can be sent now, and removes their requests. A joiner that has begun
+    /// with another state gets this one from its beginning.
+    fn take_answers(&mut self, plan: &Plan) -> Vec<(NodeId, Piece)> {
         let mut answers = Vec::new();
         let states = &self.states;
-        self.asked.retain(|node, asked| {
-            let Some(kept) = states.get(&asked.boundary) else { return true };
-            let offset = if asked.digest == Some(kept.digest) { asked.offset } else { 0 };
+        self.requests.retain(|node, request| {
+            let Some(kept) = states.get(&request.boundary) else { return true };
+            let offset = if request.digest == Some(kept.digest) { request.offset } else { 0 };
             let rest = usize::try_from(offset).ok().and_then(|offset| kept.bytes.bytes().get(offset..));
             let bytes = rest.map_or(&[][..], |rest| rest.get(..plan.piece.max(1)).unwrap_or(rest));
             let piece = Piece {
-                boundary: asked.boundary,
+                boundary: request.boundary,
                 offset,
                 length: kept.bytes.len() as u64,
                 digest: kept.digest,
@@ -165,9 +170,9 @@ impl<S: State> Member<S> {
     /// MC-12. A joiner that asks before this member has begun the view gets the answer then.
     pub(super) fn serve(&mut self, out: &mut Effects<'_, Self>) {
         let plan = alloc::sync::Arc::clone(&self.config.plan);
-        for (node, piece) in self.archive.answers(&plan) {
-            let until = piece.offset + piece.bytes.len() as u64;
-            out.note("MC-12", format_args!("sends {node} the state up to byte {until} of {}", piece.length));
+        for (node, piece) in self.archive.take_answers(&plan) {
+            let end = piece.offset + piece.bytes.len() as u64;
+            out.note("MC-12", format_args!("sends {node} the state up to byte {end} of {}", piece.length));
             out.send(node, Message::Piece(piece));
         }
     }
@@ -178,20 +183,20 @@ impl<S: State> Member<S> {
         if piece.boundary != loading.boundary || loading.donors.front() != Some(&from) {
             return;
         }
-        let before = loading.bytes.len();
-        let is_whole = loading.add(&piece);
-        if !is_whole && loading.bytes.len() > before {
-            return loading.ask_next(out);
+        let loaded_before = loading.bytes.len();
+        let is_complete = loading.add(&piece);
+        if !is_complete && loading.bytes.len() > loaded_before {
+            return loading.request_next_piece(out);
         }
-        let is_sound = is_whole && digest(&loading.bytes) == piece.digest;
-        match S::load(&self.config.plan, &loading.bytes).filter(|_| is_sound) {
+        let is_valid = is_complete && digest_of(&loading.bytes) == piece.digest;
+        match S::load(&self.config.plan, &loading.bytes).filter(|_| is_valid) {
             Some(state) => self.finish_loading(state, out),
             None => {
                 // The bytes are invalid or missing: another member may have valid ones.
                 loading.bytes.clear();
                 loading.digest = None;
                 loading.donors.rotate_left(1);
-                loading.ask_next(out);
+                loading.request_next_piece(out);
             }
         }
     }
@@ -240,10 +245,11 @@ impl<S: State> Member<S> {
     }
 }
 
-fn digest(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(bytes.len() as u64, |sum, byte| scramble(sum ^ u64::from(*byte)))
+fn digest_of(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(bytes.len() as u64, |hash, byte| scramble(hash ^ u64::from(*byte)))
 }
 
+/// Multicasts a message, unless the group has only one member.
 pub(super) fn send_to_others<S: State>(members: &Group, message: Message, out: &mut Effects<'_, Member<S>>) {
     if members.len() > 1 {
         out.multicast(members, message);

@@ -1,7 +1,7 @@
-//! Tests of the rules of a member.
+//! Tests of the rules of a member. `testing.rs` explains the language of the scripts.
 
 use super::super::support::{assert_all_deliver, delivered_by, group, node, run_script, script_group};
-use super::super::tests::simulation::{Process, World};
+use super::super::tests::simulation::{Process, ViewChoice, World};
 use super::super::{Command, Delivery, Event, Fifo, MessageId, Ordering, Payload, Plan, Sequencer, Unordered, Window};
 use crate::group::Epoch;
 use crate::node::Incarnation;
@@ -10,7 +10,8 @@ use crate::time::Time;
 use crate::wrap::InViews;
 use std::vec::Vec;
 
-fn narrow(nodes: usize, messages: u64) -> Plan {
+/// A plan whose window has this number of messages.
+fn with_window(nodes: usize, messages: u64) -> Plan {
     Plan { window: Window { messages, bytes: 1 << 20 }, ..group(nodes) }
 }
 
@@ -47,9 +48,9 @@ fn mc_1_a_message_gets_an_id_and_goes_to_all() {
 
 #[test]
 fn mc_1_a_sender_with_a_full_window_waits_for_the_slowest_member() {
-    let trace = run_script::<Fifo>(&narrow(3, 2), "1 send\n1 send\n1 > 2\n2 > 1\n1 send");
+    let trace = run_script::<Fifo>(&with_window(3, 2), "1 send\n1 send\n1 > 2\n2 > 1\n1 send");
     assert!(trace.contains("must wait: 3 has not acknowledged enough of its messages"), "{trace}");
-    let trace = run_script::<Fifo>(&narrow(3, 2), "1 send\n1 send\n1 > 2\n2 > 1\n1 send\n1 > 3\n3 > 1\n1 send");
+    let trace = run_script::<Fifo>(&with_window(3, 2), "1 send\n1 send\n1 > 2\n2 > 1\n1 send\n1 > 3\n3 > 1\n1 send");
     assert!(trace.contains("may send again"), "{trace}");
     assert!(trace.contains("sends 1#3"), "no message was lost: {trace}");
 }
@@ -60,8 +61,8 @@ fn mc_1_bytes_are_limited_but_one_message_always_fits() {
     let trace = run_script::<Fifo>(&plan, "1 send\n1 send");
     assert!(trace.contains("sends 1#1") && trace.contains("must wait: 2"), "{trace}");
     let mut script_group = script_group::<Fifo>(&plan);
-    let wide = script_group.command(node(1), Command::send(Payload::from(std::vec![0; 2 << 20])));
-    assert!(matches!(wide[..], [Event::Refused(_)]));
+    let too_long = script_group.command(node(1), Command::send(Payload::from(std::vec![0; 2 << 20])));
+    assert!(matches!(too_long[..], [Event::Refused(_)]));
 }
 
 #[test]
@@ -85,15 +86,15 @@ fn mc_3_uniform_delivery_waits_until_all_members_hold_it() {
 
 #[test]
 fn mc_4_members_acknowledge_after_half_a_window() {
-    let trace = run_script::<Fifo>(&narrow(2, 4), "1 send\n1 send\n1 > 2");
+    let trace = run_script::<Fifo>(&with_window(2, 4), "1 send\n1 send\n1 > 2");
     assert!(!trace.lines().any(|line| line.starts_with("2 ") && line.contains("MC-4")), "{trace}");
-    let trace = run_script::<Fifo>(&narrow(2, 4), "1 send\n1 send\n1 > 2\n1 > 2");
+    let trace = run_script::<Fifo>(&with_window(2, 4), "1 send\n1 send\n1 > 2\n1 > 2");
     assert!(trace.contains("MC-4 acknowledges the messages it holds; held → all"), "{trace}");
 }
 
 #[test]
 fn mc_5_messages_that_all_members_hold_are_forgotten() {
-    let mut script_group = script_group::<Fifo>(&narrow(3, 2));
+    let mut script_group = script_group::<Fifo>(&with_window(3, 2));
     for round in 1..=50 {
         script_group.run("1 send\n2 send\nrest");
         let kept: Vec<_> = script_group.nodes.iter().map(super::Member::kept).collect();
@@ -116,12 +117,12 @@ fn mc_6_a_leaving_member_sends_nothing_more_and_leaves_when_all_hold_its_message
 fn mc_7_a_report_has_the_messages_held_and_positions_known() {
     let mut script_group = script_group::<Sequencer<Unordered>>(&group(3));
     script_group.run("2 send\n2 > 1\n1 > 3\n2 send");
-    for (place, held, numbers, why) in
+    for (index, held, numbers, reason) in
         [(2, 0, 1, "3 knows the number of a message that it lacks"), (1, 2, 0, "2 knows none")]
     {
-        let begun = script_group.nodes[place].report().begun.expect("it is in a view");
+        let begun = script_group.nodes[index].report().begun.expect("it is in a view");
         let known = begun.order_report.positions().map(|known| known.positions.len());
-        assert_eq!((begun.held.len(), known), (held, Some(numbers)), "{why}");
+        assert_eq!((begun.held.len(), known), (held, Some(numbers)), "{reason}");
     }
 }
 
@@ -166,8 +167,8 @@ fn mc_9_the_new_view_begins_when_all_hold_the_rest_of_the_old() {
     world.deliver((process(1), process(2)));
     world.crash_losing_all(process(1));
     world.decide_view(&[], &[]);
-    world.deliver_view(process(2), false);
-    world.deliver_view(process(3), false);
+    world.deliver_view(process(2), ViewChoice::Next);
+    world.deliver_view(process(3), ViewChoice::Next);
     world.deliver((process(3), process(2)));
     assert_eq!(views(&world, 2).len(), 1, "3 lacks a message");
     world.deliver_all();
@@ -181,7 +182,7 @@ fn mc_10_a_view_that_began_at_one_member_begins_at_all_before_the_next() {
     world.crash(process(4));
     world.decide_view(&[], &[]);
     for number in 1..=3 {
-        world.deliver_view(process(number), false);
+        world.deliver_view(process(number), ViewChoice::Next);
     }
     // Reports and completion messages arrive at node 1, only reports at the others.
     for (from, to) in [(1, 2), (1, 3), (2, 3), (3, 2), (2, 1), (3, 1), (2, 1), (3, 1)] {
@@ -242,8 +243,8 @@ fn late_messages_of_an_older_view_change_nothing() {
     world.crashed.insert(process(3));
     // The message of 3 to 2 is still in flight when the next view begins.
     world.decide_view(&[], &[]);
-    world.deliver_view(process(1), false);
-    world.deliver_view(process(2), false);
+    world.deliver_view(process(1), ViewChoice::Next);
+    world.deliver_view(process(2), ViewChoice::Next);
     for (from, to) in [(1, 2), (2, 1), (1, 2), (1, 2), (2, 1)] {
         world.deliver((process(from), process(to)));
     }
@@ -264,6 +265,7 @@ fn a_member_without_a_view_asks_its_client_to_wait() {
 #[test]
 fn a_client_that_waits_for_a_lease_learns_when_it_may_send() {
     let mut world = founded::<Fifo>(&group(2));
+    // The time is always 0, so this lease has expired.
     world.input(process(1), Input::Lease(Time::from_nanos(-1)));
     world.send(process(1));
     assert!(matches!(world.logs[&process(1)][..], [Event::View { .. }, Event::Wait { .. }]));

@@ -18,6 +18,7 @@ pub(super) struct ViewState {
     pub(super) order: AnyOrdering,
     pub(super) queue: HoldBack,
     pub(super) acks: AckMatrix,
+    /// Number of messages that this member has sent.
     pub(super) sent: u64,
     /// For each member, the number of its messages delivered to the client here.
     pub(super) delivered: Vec<u64>,
@@ -34,16 +35,16 @@ pub(super) struct ViewState {
 impl ViewState {
     pub(super) fn new(plan: &Plan, me: NodeId, view: View, make_ordering: MakeOrdering) -> Self {
         let members = view.members().clone();
-        let none = vec![0; members.len()];
+        let zeros = vec![0; members.len()];
         Self {
             order: make_ordering(plan, me, &members),
             queue: HoldBack::new(plan.id, view.epoch(), members.clone()),
             acks: AckMatrix::new(&members),
             view,
             sent: 0,
-            delivered: none.clone(),
-            ackable: none.clone(),
-            sent_acks: none,
+            delivered: zeros.clone(),
+            ackable: zeros.clone(),
+            sent_acks: zeros,
             drain_requests: BTreeMap::new(),
         }
     }
@@ -65,7 +66,7 @@ impl ViewState {
 
     pub(super) fn count_delivered(&mut self, id: MessageId) {
         if id.view == self.view.epoch()
-            && let Some(delivered) = self.members().place_of(id.sender).and_then(|place| self.delivered.get_mut(place))
+            && let Some(delivered) = self.members().place_of(id.sender).and_then(|index| self.delivered.get_mut(index))
         {
             *delivered += 1;
         }
@@ -73,7 +74,7 @@ impl ViewState {
 
     /// Returns the number of a member's messages that were delivered to the client.
     pub(super) fn delivered_of(&self, sender: NodeId) -> u64 {
-        self.members().place_of(sender).and_then(|place| self.delivered.get(place)).copied().unwrap_or(0)
+        self.members().place_of(sender).and_then(|index| self.delivered.get(index)).copied().unwrap_or(0)
     }
 
     /// Counts the messages that can now be acknowledged. A member acknowledges at most `room`
@@ -84,11 +85,11 @@ impl ViewState {
         // The message that is next for all members must not wait for room: nothing else makes room,
         // unless a state is still loading.
         let head = self.order.next(&self.queue).filter(|_| is_loaded);
-        for (place, sender) in self.members().clone().iter().enumerate() {
-            let most = self.delivered.get(place).copied().unwrap_or(0).saturating_add(room);
-            let most = head.filter(|head| head.sender == sender).map_or(most, |head| most.max(head.number));
-            let Some(ackable) = self.ackable.get_mut(place) else { continue };
-            while *ackable < most {
+        for (index, sender) in self.members().clone().iter().enumerate() {
+            let limit = self.delivered.get(index).copied().unwrap_or(0).saturating_add(room);
+            let limit = head.filter(|head| head.sender == sender).map_or(limit, |head| limit.max(head.number));
+            let Some(ackable) = self.ackable.get_mut(index) else { continue };
+            while *ackable < limit {
                 let id = self.queue.id(sender, *ackable + 1);
                 if !self.queue.has(id) || !self.order.is_position_known(id) {
                     break;
@@ -103,6 +104,7 @@ impl ViewState {
         is_new
     }
 
+    /// Removes delivered messages that all members hold.
     pub(super) fn forget(&mut self) {
         for sender in self.members().clone().iter() {
             let upto = self.acks.held_by_all(self.members(), sender);
@@ -112,17 +114,19 @@ impl ViewState {
         }
     }
 
-    /// Returns whether to send an acknowledgement: enough messages or bytes are unacknowledged, or
-    /// a member that leaves waits for one.
-    pub(super) fn must_acknowledge(&self, after: u64, bytes: usize) -> bool {
+    /// Returns whether to send an acknowledgement: this number of messages or bytes of one sender
+    /// is unacknowledged, or a member that leaves waits for one.
+    pub(super) fn must_acknowledge(&self, messages: u64, bytes: usize) -> bool {
         let mut counts = self.ackable.iter().zip(&self.sent_acks).zip(self.members().iter());
-        let is_due = counts.any(|((ackable, sent), sender)| {
+        let has_enough = counts.any(|((ackable, sent), sender)| {
             let new = ackable.saturating_sub(*sent);
-            new >= after || (new > 0 && self.queue.bytes(sender) >= bytes)
+            new >= messages || (new > 0 && self.queue.bytes(sender) >= bytes)
         });
-        is_due || self.drain_requests.iter().any(|(sender, upto)| self.ackable_of(*sender) >= *upto)
+        has_enough || self.drain_requests.iter().any(|(sender, upto)| self.ackable_of(*sender) >= *upto)
     }
 
+    /// Returns the acknowledgement, and assumes that the caller sends it: requests that it answers
+    /// are removed.
     pub(super) fn take_acks(&mut self) -> Vec<u64> {
         self.sent_acks.clone_from(&self.ackable);
         let ackable: BTreeMap<_, _> =
@@ -132,11 +136,11 @@ impl ViewState {
     }
 
     fn ackable_of(&self, sender: NodeId) -> u64 {
-        self.members().place_of(sender).and_then(|place| self.ackable.get(place)).copied().unwrap_or(0)
+        self.members().place_of(sender).and_then(|index| self.ackable.get(index)).copied().unwrap_or(0)
     }
 
-    /// Returns the report for the other members when the view ends.
-    pub(super) fn report(&self) -> Holdings {
+    /// Returns the messages that this member holds, for its report when the view ends.
+    pub(super) fn holdings(&self) -> Holdings {
         Holdings {
             held: self.queue.kept().map(|(id, tag, _)| (id, tag.clone())).collect(),
             floor: self.members().iter().map(|sender| (sender, self.queue.forgotten(sender))).collect(),
@@ -145,6 +149,7 @@ impl ViewState {
         }
     }
 
+    /// Counts a message as sent and returns its id.
     pub(super) fn next_id(&mut self, group: GroupId, me: NodeId) -> MessageId {
         self.sent += 1;
         MessageId { group, view: self.view.epoch(), sender: me, number: self.sent }
@@ -163,6 +168,7 @@ impl ViewState {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Holdings {
     pub view: crate::group::Epoch,
+    /// Messages that the member still keeps, with their tags.
     #[cfg_attr(feature = "serde", serde(with = "crate::pairs"))]
     pub held: BTreeMap<MessageId, Causes>,
     /// For each sender, the number of its messages that all members hold.

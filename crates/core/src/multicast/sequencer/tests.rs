@@ -1,5 +1,6 @@
-//! Tests of the rules of total order by a sequencer. "Number" and "position" mean the same: the
-//! place of a message in the total order.
+//! Tests of the rules of total order by a sequencer. "Number" and "position" mean the same: where a
+//! message stands in the total order. In traces, messages with a position have the kind `place`,
+//! and multicasts `letter`. `testing.rs` explains the language of the scripts.
 
 use super::{Position, Positions, Sequencer};
 use crate::multicast::causal::Causes;
@@ -13,8 +14,10 @@ fn through_sequencer(nodes: usize) -> Plan {
     Plan { sequencing: Sequencing::ThroughSequencer, ..group(nodes) }
 }
 
+/// A report with the last delivered number, and for each known number the sender of its message and
+/// the message's number among those of its sender.
 fn positions(delivered: u64, positions: &[(u64, (usize, u64))]) -> OrderReport {
-    let positions = positions.iter().map(|(number, (sender, count))| (*number, id(*sender, *count)));
+    let positions = positions.iter().map(|(number, (sender, sent))| (*number, id(*sender, *sent)));
     OrderReport::Positions(Positions { positions: positions.collect(), delivered, inner: () })
 }
 
@@ -52,7 +55,7 @@ fn sq_3_only_the_sequencer_assigns_numbers_and_each_once() {
         queue.receive(id(sender, number), Causes::none(), Payload::from("x"));
         order.received(id(sender, number), &queue, &mut sink);
     }
-    let position = |number, sender, count| OrderMessage::Position(Position { number, id: id(sender, count) });
+    let position = |number, sender, sent| OrderMessage::Position(Position { number, id: id(sender, sent) });
     order.handle_message(node(3), position(1, 3, 1), &queue, &mut sink);
     assert_eq!(order.next(&queue), None, "node 3 is not the sequencer");
     order.handle_message(node(1), position(1, 9, 1), &queue, &mut sink);

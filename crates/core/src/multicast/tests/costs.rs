@@ -59,21 +59,28 @@ fn measure(make_ordering: MakeOrdering, plan: &Plan, sender: NodeId) -> (u64, u6
     (messages, slowest)
 }
 
+/// Asserts the cost for many plans: of a message of the first member, which is the sequencer if
+/// there is one, and of the last member.
 fn check(make_ordering: MakeOrdering, facts: &Facts) {
-    let ways: &[Sequencing] =
+    let routes: &[Sequencing] =
         if facts.sequences { &[Sequencing::ToAll, Sequencing::ThroughSequencer] } else { &[Sequencing::ToAll] };
-    for (delivery, sequencing) in
-        [Delivery::Prompt, Delivery::Uniform].into_iter().flat_map(|d| ways.iter().map(move |w| (d, *w)))
+    for (delivery, sequencing) in [Delivery::Prompt, Delivery::Uniform]
+        .into_iter()
+        .flat_map(|delivery| routes.iter().map(move |route| (delivery, *route)))
     {
         for (size, relay) in [1, 2, 3, 5, 8].into_iter().flat_map(|size| [(size, false), (size, true)]) {
             let plan = Plan { delivery, sequencing, relay, ..Plan::new(Group::of_size(size)) };
-            let book = (facts.expected)(&plan);
-            let what = std::format!("{} with {plan:?}", facts.profile.name);
+            let expected = (facts.expected)(&plan);
+            let case = std::format!("{} with {plan:?}", facts.profile.name);
             let first = measure(make_ordering, &plan, NodeId::from_index(0));
-            assert_eq!(first, (book.messages_of_sequencer, book.slowest_of_sequencer), "{what}, the first sends");
+            assert_eq!(
+                first,
+                (expected.messages_of_sequencer, expected.slowest_of_sequencer),
+                "{case}, the first sends"
+            );
             if size > 1 {
                 let last = measure(make_ordering, &plan, NodeId::from_index(size - 1));
-                assert_eq!(last, (book.messages, book.slowest), "{what}, the last sends");
+                assert_eq!(last, (expected.messages, expected.slowest), "{case}, the last sends");
             }
         }
     }
@@ -112,12 +119,12 @@ fn a_group_of_one_delivers_at_once_and_sends_nothing() {
 fn the_expected_figures_are_those_of_the_textbook() {
     let plan = Plan::new(Group::of_size(5));
     let relayed = Plan { relay: true, ..plan.clone() };
-    let via = Plan { sequencing: Sequencing::ThroughSequencer, ..plan.clone() };
+    let through_sequencer = Plan { sequencing: Sequencing::ThroughSequencer, ..plan.clone() };
     let figures = |facts: &Facts, plan: &Plan| ((facts.expected)(plan).messages, (facts.expected)(plan).slowest);
     assert_eq!(figures(&unordered::FACTS, &plan), (4, 1));
     assert_eq!(figures(&unordered::RELIABLE_FACTS, &relayed), (20, 1));
     assert_eq!(figures(&sequencer::FACTS, &plan), (8, 2));
-    assert_eq!(figures(&sequencer::FACTS, &via), (5, 2));
-    assert_eq!((sequencer::FACTS.expected)(&via).messages_of_sequencer, 4);
+    assert_eq!(figures(&sequencer::FACTS, &through_sequencer), (5, 2));
+    assert_eq!((sequencer::FACTS.expected)(&through_sequencer).messages_of_sequencer, 4);
     assert_eq!(figures(&isis::FACTS, &plan), (12, 3));
 }

@@ -75,7 +75,7 @@ fn uniform_delivery_that_does_not_wait_is_found() {
         let mut world = World::new(prompt.clone(), seed, Fifo::boxed);
         world.run_faults(&FAULT_BUDGETS[0]);
         world.finish();
-        check(&world, &Plan { window: prompt.window, ..uniform.clone() }, UNIFORM_HASTY.order).err()
+        check(&world, &uniform, UNIFORM_HASTY.order).err()
     });
     assert!(found.is_some_and(|violation| violation.contains("did not") || violation.contains("have arrived")));
     let mut script_group = ScriptGroup::new(3, |me, _| hasty_uniform::<()>(me, &uniform));

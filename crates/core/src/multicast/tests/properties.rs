@@ -1,6 +1,6 @@
 //! The properties that the events of all members must satisfy in every run.
 
-use super::simulation::{Process, World};
+use super::simulation::{MAX_NODES, Process, World};
 use crate::group::Epoch;
 use crate::multicast::{Delivery, Event, MessageId, OrderGuarantee, Payload, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,28 +26,28 @@ pub(super) fn check(world: &World, plan: &Plan, guarantee: OrderGuarantee) -> Re
     let members = world.members();
     for (process, log) in &world.logs {
         let is_member = members.contains(process);
-        once_each(*process, log)?;
-        deliveries_match_sends(world, *process, log)?;
+        check_no_duplicates(*process, log)?;
+        check_deliveries_match_sends(world, *process, log)?;
         if guarantee.fifo {
-            fifo(*process, log)?;
+            check_fifo(*process, log)?;
         }
         if is_member {
-            answered(*process, log)?;
+            check_waiters_are_answered(*process, log)?;
         }
     }
     if guarantee.causal {
-        causal(world)?;
+        check_causal(world)?;
     }
     for (epoch, segments) in segments(world) {
-        same_deliveries(epoch, &segments, guarantee)?;
+        check_same_deliveries(epoch, &segments, guarantee)?;
         if plan.delivery == Delivery::Uniform {
-            uniform(epoch, &segments, guarantee)?;
+            check_uniform(epoch, &segments, guarantee)?;
         }
     }
-    memory(world, plan)
+    check_memory(world, plan)
 }
 
-fn once_each(process: Process, log: &[Event]) -> Result<(), String> {
+fn check_no_duplicates(process: Process, log: &[Event]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for id in delivered(log) {
         if !seen.insert(id) {
@@ -59,7 +59,7 @@ fn once_each(process: Process, log: &[Event]) -> Result<(), String> {
 
 /// A member of the last view delivered all messages that it sent, and every delivered message was
 /// sent with that content.
-fn deliveries_match_sends(world: &World, process: Process, log: &[Event]) -> Result<(), String> {
+fn check_deliveries_match_sends(world: &World, process: Process, log: &[Event]) -> Result<(), String> {
     for event in log {
         if let Event::Delivered { id, payload } = event {
             let text = payload.text().unwrap_or_default();
@@ -68,9 +68,9 @@ fn deliveries_match_sends(world: &World, process: Process, log: &[Event]) -> Res
             }
         }
     }
-    let since = log.iter().rposition(|event| matches!(event, Event::Out { .. })).map_or(0, |index| index + 1);
+    let stay_start = log.iter().rposition(|event| matches!(event, Event::Out { .. })).map_or(0, |index| index + 1);
     let delivered_ids: BTreeSet<_> = delivered(log).collect();
-    for event in &log[since..] {
+    for event in &log[stay_start..] {
         if let Event::Sent { id } = event
             && world.members().contains(&process)
             && !delivered_ids.contains(id)
@@ -78,10 +78,10 @@ fn deliveries_match_sends(world: &World, process: Process, log: &[Event]) -> Res
             return Err(format!("{process:?} sent {id} and never delivered it"));
         }
     }
-    let mut texts: BTreeMap<MessageId, &Payload> = BTreeMap::new();
+    let mut payloads: BTreeMap<MessageId, &Payload> = BTreeMap::new();
     for event in world.logs.values().flatten() {
         if let Event::Delivered { id, payload } = event
-            && *texts.entry(*id).or_insert(payload) != payload
+            && *payloads.entry(*id).or_insert(payload) != payload
         {
             return Err(format!("{id} has different payloads"));
         }
@@ -89,7 +89,7 @@ fn deliveries_match_sends(world: &World, process: Process, log: &[Event]) -> Res
     Ok(())
 }
 
-fn fifo(process: Process, log: &[Event]) -> Result<(), String> {
+fn check_fifo(process: Process, log: &[Event]) -> Result<(), String> {
     let mut last = BTreeMap::new();
     for id in delivered(log) {
         let before = last.insert((id.sender, id.view), id.number).unwrap_or(0);
@@ -101,7 +101,7 @@ fn fifo(process: Process, log: &[Event]) -> Result<(), String> {
 }
 
 /// A client that was asked to wait learns when to try again, unless it leaves.
-fn answered(process: Process, log: &[Event]) -> Result<(), String> {
+fn check_waiters_are_answered(process: Process, log: &[Event]) -> Result<(), String> {
     let wait = log.iter().rposition(|event| matches!(event, Event::Wait { .. }));
     let ready = log.iter().rposition(|event| matches!(event, Event::Ready { .. } | Event::View { .. }));
     let departed = log.iter().rposition(|event| matches!(event, Event::Left { .. } | Event::Out { .. }));
@@ -109,7 +109,7 @@ fn answered(process: Process, log: &[Event]) -> Result<(), String> {
 }
 
 /// A message is delivered after all messages that its sender had delivered before sending it.
-fn causal(world: &World) -> Result<(), String> {
+fn check_causal(world: &World) -> Result<(), String> {
     let mut causes: BTreeMap<MessageId, BTreeSet<MessageId>> = BTreeMap::new();
     for log in world.logs.values() {
         let mut before = BTreeSet::new();
@@ -129,21 +129,22 @@ fn causal(world: &World) -> Result<(), String> {
         }
     }
     for (process, log) in &world.logs {
-        let mut here = BTreeSet::new();
-        let mut first = None;
+        let mut delivered_here = BTreeSet::new();
+        let mut first_view = None;
         for event in log {
             match event {
                 Event::View { view, .. } => {
-                    first = first.or(Some(view.epoch()));
+                    first_view = first_view.or(Some(view.epoch()));
                 }
-                Event::Out { .. } => first = None,
+                Event::Out { .. } => first_view = None,
                 Event::Delivered { id, .. } => {
                     let missing = causes.get(id).into_iter().flatten();
-                    let missing = missing.filter(|cause| Some(cause.view) >= first && !here.contains(*cause));
+                    let missing =
+                        missing.filter(|cause| Some(cause.view) >= first_view && !delivered_here.contains(*cause));
                     if let Some(cause) = missing.into_iter().next() {
                         return Err(format!("{process:?} delivers {id} without {cause} before it"));
                     }
-                    here.insert(*id);
+                    delivered_here.insert(*id);
                 }
                 _ => {}
             }
@@ -152,6 +153,7 @@ fn causal(world: &World) -> Result<(), String> {
     Ok(())
 }
 
+/// Splits the events of each process by view.
 fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
     let mut all: BTreeMap<Epoch, Vec<Segment>> = BTreeMap::new();
     for (process, log) in &world.logs {
@@ -189,8 +191,8 @@ fn segments(world: &World) -> BTreeMap<Epoch, Vec<Segment>> {
 
 /// Members that survived a view, or are in it to the end, delivered the same messages in it; and
 /// all members began it with the same state.
-fn same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
-    let mut last: Option<&Segment> = None;
+fn check_same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
+    let mut previous: Option<&Segment> = None;
     for segment in segments {
         if segment.state != segments[0].state {
             return Err(format!(
@@ -203,7 +205,7 @@ fn same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee
         }
     }
     for segment in segments.iter().filter(|segment| segment.survived || segment.stayed) {
-        let other = last.replace(segment).unwrap_or(segment);
+        let other = previous.replace(segment).unwrap_or(segment);
         let set = |segment: &Segment| segment.delivered.iter().copied().collect::<BTreeSet<_>>();
         let is_same = if guarantee.total { segment.delivered == other.delivered } else { set(segment) == set(other) };
         if !is_same {
@@ -215,7 +217,7 @@ fn same_deliveries(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee
 
 /// Every survivor of a view delivered all messages that any member delivered in it, even one that
 /// then crashed.
-fn uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
+fn check_uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Result<(), String> {
     for segment in segments {
         for other in segments.iter().filter(|other| other.survived || other.stayed) {
             let has_all = if guarantee.total {
@@ -232,20 +234,20 @@ fn uniform(epoch: Epoch, segments: &[Segment], guarantee: OrderGuarantee) -> Res
 }
 
 /// Members never keep more messages than windows allow, and few once all messages have arrived.
-fn memory(world: &World, plan: &Plan) -> Result<(), String> {
+fn check_memory(world: &World, plan: &Plan) -> Result<(), String> {
     let window = usize::try_from(plan.window.messages).unwrap_or(usize::MAX);
-    // One window of each member's messages, in the view that ends and in the one that begins.
-    let limit = 2 * 7 * window;
+    // One window of each node's messages, in the view that ends and in the one that begins.
+    let limit = 2 * MAX_NODES * window;
     if world.max_kept > limit {
         return Err(format!("a member keeps {} messages; the limit is {limit}", world.max_kept));
     }
-    let unreported = match plan.delivery {
+    let unacknowledged = match plan.delivery {
         Delivery::Prompt => window.div_ceil(2).max(1) - 1,
         Delivery::Uniform => 0,
     };
     for process in world.members() {
         let kept = world.nodes[&process].inner().kept();
-        if kept > unreported * world.group().len() {
+        if kept > unacknowledged * world.group().len() {
             return Err(format!("{process:?} keeps {kept} messages after all messages have arrived"));
         }
         if world.nodes[&process].inner().waiting() > 0 {

@@ -1,4 +1,4 @@
-//! Thousands of seeds for every ordering, delivery mode and route.
+//! Random faults with many seeds for every ordering, delivery mode and route.
 
 use super::properties::check;
 use super::simulation::{FaultBudget, World};
@@ -32,11 +32,11 @@ pub(super) fn run_seed(
 }
 
 fn plans(facts: &Facts) -> impl Iterator<Item = Plan> {
-    let ways: &[Sequencing] =
+    let routes: &[Sequencing] =
         if facts.sequences { &[Sequencing::ToAll, Sequencing::ThroughSequencer] } else { &[Sequencing::ToAll] };
     let relay = facts.relays;
     [Delivery::Prompt, Delivery::Uniform].into_iter().flat_map(move |delivery| {
-        ways.iter().flat_map(move |sequencing| {
+        routes.iter().flat_map(move |sequencing| {
             [(3, 3, 5), (4, 1, 2), (5, 64, 1)].into_iter().map(move |(nodes, messages, piece)| Plan {
                 delivery,
                 sequencing: *sequencing,

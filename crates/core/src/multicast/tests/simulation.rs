@@ -18,6 +18,9 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
+/// Maximum number of nodes, crashed ones included.
+pub(super) const MAX_NODES: usize = 7;
+
 /// One incarnation of a node.
 pub(in crate::multicast) type Process = (NodeId, Incarnation);
 
@@ -33,6 +36,14 @@ pub(in crate::multicast) struct FaultBudget {
     pub(in crate::multicast) evictions: usize,
     /// New views with the same members, as after a change that was reverted.
     pub(in crate::multicast) unchanged_views: usize,
+}
+
+/// Which of its pending views a node receives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::multicast) enum ViewChoice {
+    Next,
+    /// The latest one, without those in between.
+    Latest,
 }
 
 pub(in crate::multicast) struct World {
@@ -54,6 +65,7 @@ pub(in crate::multicast) struct World {
     pub(in crate::multicast) max_kept: usize,
 }
 
+/// The generator splitmix64.
 pub(in crate::multicast) struct Rng(u64);
 
 impl Rng {
@@ -134,7 +146,7 @@ impl World {
         self.nodes.keys().copied().filter(|process| !self.crashed.contains(process)).collect()
     }
 
-    /// Whether a process is in the latest view.
+    /// Returns whether a process is in the latest view.
     fn is_member(&self, process: Process) -> bool {
         self.view.stay(process.0).is_some_and(|stay| stay.incarnation == process.1)
     }
@@ -145,6 +157,7 @@ impl World {
         links.map(|(ends, _)| *ends).collect()
     }
 
+    /// Delivers the oldest message of a link, if there is one.
     pub(in crate::multicast) fn deliver(&mut self, (from, to): (Process, Process)) {
         if let Some(message) = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front) {
             self.input(to, Input::Message { from: from.0, message });
@@ -153,19 +166,22 @@ impl World {
 
     /// Delivers the next view to a node, or sometimes the latest one without those in between.
     fn deliver_next_view(&mut self, process: Process) {
-        let skips_views = self.rng.below(4) == 0;
-        self.deliver_view(process, skips_views);
+        let choice = if self.rng.below(4) == 0 { ViewChoice::Latest } else { ViewChoice::Next };
+        self.deliver_view(process, choice);
     }
 
-    /// Delivers the next view to a node, or the latest one if `skips_views`. If the node is a
-    /// member, it gets a lease as well.
-    pub(in crate::multicast) fn deliver_view(&mut self, process: Process, skips_views: bool) {
+    /// Delivers a pending view to a node. If the node is a member, it gets a lease as well.
+    pub(in crate::multicast) fn deliver_view(&mut self, process: Process, choice: ViewChoice) {
         let Some(pending_views) = self.pending_views.get_mut(&process) else { return };
         let Some(first) = pending_views.pop_front() else { return };
-        let view = if skips_views { pending_views.drain(..).next_back().unwrap_or(first) } else { first };
+        let view = match choice {
+            ViewChoice::Next => first,
+            ViewChoice::Latest => pending_views.drain(..).next_back().unwrap_or(first),
+        };
         let is_member = view.stay(process.0).is_some_and(|stay| stay.incarnation == process.1);
         self.input(process, Input::View(view));
         if is_member {
+            // The time is always 0, so this lease never expires.
             self.input(process, Input::Lease(Time::from_nanos(1 << 40)));
         }
     }
@@ -228,6 +244,7 @@ impl World {
         let mut remaining = budget.clone();
         for _ in 0..budget.steps {
             let up = self.up();
+            // The ranges are weights out of 40. A fault that is not possible becomes a delivery.
             match self.rng.below(40) {
                 0..=6 => {
                     if let Some(process) = self.rng.pick(&up) {
@@ -271,6 +288,7 @@ impl World {
                 17 if remaining.evictions > 0 && up.len() > 2 => {
                     remaining.evictions -= 1;
                     if let Some(process) = self.rng.pick(&up).filter(|process| self.is_member(*process)) {
+                        // The time is always 0, so this lease has expired before the eviction.
                         self.input(process, Input::Lease(Time::from_nanos(-1)));
                         self.decide_view(&[], &[process]);
                     }
@@ -299,7 +317,7 @@ impl World {
             Some(_) => return,
             None => {
                 let next = self.nodes.keys().map(|(node, _)| node.index()).max().map_or(0, |last| last + 1);
-                if next > 6 {
+                if next >= MAX_NODES {
                     return;
                 }
                 (NodeId::from_index(next), Incarnation::FIRST)

@@ -1,4 +1,4 @@
-//! Tests of the rules of unordered multicast.
+//! Tests of the rules of unordered multicast. `testing.rs` explains the language of the scripts.
 
 use super::Unordered;
 use crate::multicast::OrderReport;

@@ -13,7 +13,7 @@ pub enum WhenBusy {
     /// Queue the ticket and send no answer.
     Block,
     /// Deny the ticket and keep no state of it; the requester retries after a delay.
-    Deny { wait: Span },
+    Deny { delay: Span },
     /// Deny the ticket and queue it.
     DenyAndQueue,
 }
@@ -22,7 +22,7 @@ impl WhenBusy {
     /// The denying form. A requester retries after one to three message times, so that requesters
     /// do not retry in step.
     pub fn deny(bounds: &Bounds) -> Self {
-        Self::Deny { wait: Span::between(bounds.message, bounds.message.times(MAX_RETRY_DELAY)) }
+        Self::Deny { delay: Span::between(bounds.message, bounds.message.times(MAX_DELAY_IN_MESSAGE_TIMES)) }
     }
 
     /// Returns the patience that the request message carries: without a queue, every ticket is sent
@@ -36,7 +36,7 @@ impl WhenBusy {
 }
 
 /// Longest delay before a requester retries, in message times.
-const MAX_RETRY_DELAY: u64 = 3;
+const MAX_DELAY_IN_MESSAGE_TIMES: u64 = 3;
 
 /// Expected figures of the denying form.
 pub const DENY_FACTS: Facts = Facts {
@@ -52,8 +52,9 @@ pub const DENY_FACTS: Facts = Facts {
             Load::Alone(_) => Range::exactly(3).times(entries),
             Load::Everyone | Load::Some => Range::at_least(3).times(entries),
         },
-        // The release, a denial that just missed it, the delay, the ticket and the grant.
-        sync_delay: |_| Range::between(2, 4 + MAX_RETRY_DELAY),
+        // At best the release and the grant; at worst the release, the denial of a ticket that
+        // arrived right before it, the delay, the ticket and the grant.
+        sync_delay: |_| Range::between(2, 4 + MAX_DELAY_IN_MESSAGE_TIMES),
         ..COST
     },
     order: ServiceOrder::None,
@@ -70,21 +71,23 @@ pub const DENY_AND_QUEUE_FACTS: Facts = Facts {
         summary: "one coordinator denies and queues while busy, and grants later",
         ..PROFILE
     },
-    cost: Cost { messages: "3 or 4, own 0", total: with_denials, ..COST },
+    cost: Cost { messages: "3 or 4, own 0", total: messages_with_denials, ..COST },
     variant_choices: &[choice("deny-and-queue", false)],
     ..FACTS
 };
 
 const PROFILE: Profile = FACTS.profile;
 
-/// Counts one denial for each entry whose ticket was queued.
-fn with_denials(case: &Case<'_>, entries: u64) -> Range {
+/// Returns the messages of entries: three each, and a denial for each entry whose ticket was
+/// queued.
+fn messages_with_denials(case: &Case<'_>, entries: u64) -> Range {
     match case.load {
         Load::Alone(_) => Range::exactly(3).times(entries),
         Load::Everyone | Load::Some => Range::between(3, 4).times(entries),
     }
 }
 
+/// The value of the option `--when-busy` that selects a form.
 pub(super) const fn choice(value: &'static str, is_default: bool) -> Choice {
     Choice { algorithm: "central", option: "when-busy", value, is_default }
 }

@@ -57,12 +57,18 @@ const fn choice(option: &'static str, value: &'static str, is_default: bool) -> 
 
 const fn cost(form: Form, quorums: Quorums) -> Cost {
     let (messages, total): (_, fn(&Case<'_>, u64) -> Range) = match (form, quorums) {
-        (Form::DeadlockFree, Quorums::Grid) => ("≤5(K−1)", |case, entries| contended(Quorums::Grid, case, entries)),
-        (Form::DeadlockFree, Quorums::Plane) => {
-            ("≤5(K−1)", |case, entries| contended(Quorums::Plane, case, entries))
+        (Form::DeadlockFree, Quorums::Grid) => {
+            ("≤5(K−1)", |case, entries| messages_under_contention(Quorums::Grid, case, entries))
         }
-        (Form::Plain, Quorums::Grid) => ("3(K−1)", |case, entries| uncontended(Quorums::Grid, case, entries)),
-        (Form::Plain, Quorums::Plane) => ("3(K−1)", |case, entries| uncontended(Quorums::Plane, case, entries)),
+        (Form::DeadlockFree, Quorums::Plane) => {
+            ("≤5(K−1)", |case, entries| messages_under_contention(Quorums::Plane, case, entries))
+        }
+        (Form::Plain, Quorums::Grid) => {
+            ("3(K−1)", |case, entries| messages_without_contention(Quorums::Grid, case, entries))
+        }
+        (Form::Plain, Quorums::Plane) => {
+            ("3(K−1)", |case, entries| messages_without_contention(Quorums::Plane, case, entries))
+        }
     };
     Cost {
         messages,
@@ -74,26 +80,26 @@ const fn cost(form: Form, quorums: Quorums) -> Cost {
     }
 }
 
-/// Counts a request, a vote and a release for each voter but the node itself.
-fn uncontended(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
-    case.sum(entries, |node| Range::exactly(3 * voters(quorums, case, node)))
+/// Counts a request, a vote and a release for each voter except the node itself.
+fn messages_without_contention(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
+    case.sum(entries, |node| Range::exactly(3 * remote_voters(quorums, case, node)))
 }
 
-/// Adds up to three messages for each voter to the three of [`uncontended`]: a request that arrives
-/// at a voter causes a failure or an inquiry; an inquiry may cause a relinquish, and then another
-/// vote for the same request. At its own node's voter it adds none, because there it is always the
-/// youngest.
-fn contended(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
+/// Adds up to three messages for each voter to the three of [`messages_without_contention`]: a
+/// request that arrives at a voter causes a failure or an inquiry; an inquiry may cause a
+/// relinquish, and then another vote for the same request. It adds none at the voter of the
+/// requester's own node, because there its request is always the youngest.
+fn messages_under_contention(quorums: Quorums, case: &Case<'_>, entries: u64) -> Range {
     match case.load {
-        Load::Alone(_) => uncontended(quorums, case, entries),
+        Load::Alone(_) => messages_without_contention(quorums, case, entries),
         Load::Everyone | Load::Some => case.sum(entries, |node| {
-            let voters = voters(quorums, case, node);
+            let voters = remote_voters(quorums, case, node);
             Range::between(3 * voters, 6 * voters)
         }),
     }
 }
 
 /// Returns the number of a node's voters, without the node itself.
-fn voters(quorums: Quorums, case: &Case<'_>, node: NodeId) -> u64 {
+fn remote_voters(quorums: Quorums, case: &Case<'_>, node: NodeId) -> u64 {
     quorums.of(node, case.group).others(node).count() as u64
 }

@@ -20,7 +20,7 @@ impl ViewTransition for Maekawa {
         *self = Self::new(me, start.group().clone(), form, quorums);
         let Some(stamp) = start.holder_stamp() else { return };
         if quorums.of(stamp.node, start.group()).contains(me) {
-            self.voter.begin(stamp);
+            self.voter.give_initial_vote(stamp);
         }
         if stamp.node == me {
             self.phase = Phase::Inside(stamp);

@@ -9,18 +9,18 @@ use crate::mutex::vote::{Vote, VoteOutcome};
 pub(super) struct Voter {
     vote: Vote<Stamp>,
     /// Whether the voter has inquired about its current vote.
-    inquired: bool,
+    has_inquired: bool,
     /// The requests that wait for the vote, next one first.
     queue: VecDeque<Stamp>,
     /// Requests that have ended here although only one of their two messages has arrived: the
     /// release without the request, or the request without the release, because the voter denied it
     /// or received a later request of the same node.
-    void: BTreeSet<Stamp>,
+    void_requests: BTreeSet<Stamp>,
 }
 
 /// The voter's decision about a request that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrival {
+pub(super) enum RequestOutcome {
     /// The request has ended or is a duplicate.
     Void,
     /// The request has the vote.
@@ -42,7 +42,7 @@ pub(super) enum Arrival {
 
 /// The voter's action on a release that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ReleaseOutcome {
     /// The request had the vote, which `next` has now.
     Passed { next: Option<Stamp> },
     /// The request was removed from the queue.
@@ -55,12 +55,12 @@ pub(super) enum End {
 
 impl Voter {
     pub(super) const fn new() -> Self {
-        Self { vote: Vote::new(), inquired: false, queue: VecDeque::new(), void: BTreeSet::new() }
+        Self { vote: Vote::new(), has_inquired: false, queue: VecDeque::new(), void_requests: BTreeSet::new() }
     }
 
     /// Gives the vote to the request that is in the critical section when a view begins.
-    pub(super) fn begin(&mut self, inside: Stamp) {
-        self.vote.try_give(inside);
+    pub(super) fn give_initial_vote(&mut self, holder: Stamp) {
+        self.vote.try_give(holder);
     }
 
     pub(super) const fn holder(&self) -> Option<Stamp> {
@@ -69,54 +69,54 @@ impl Voter {
 
     /// Returns whether the voter has no request and expects no message of an ended one.
     pub(super) fn is_idle(&self) -> bool {
-        self.vote.holder().is_none() && self.void.is_empty()
+        self.vote.holder().is_none() && self.void_requests.is_empty()
     }
 
-    pub(super) fn on_request(&mut self, asked: Stamp, patience: Patience, form: Form) -> Arrival {
-        if self.void.remove(&asked) || self.queue.contains(&asked) || self.holder() == Some(asked) {
-            return Arrival::Void;
+    pub(super) fn on_request(&mut self, request: Stamp, patience: Patience, form: Form) -> RequestOutcome {
+        if self.void_requests.remove(&request) || self.queue.contains(&request) || self.holder() == Some(request) {
+            return RequestOutcome::Void;
         }
-        match (self.try_give(asked), patience, form) {
-            (VoteOutcome::Given, _, _) => Arrival::Voted,
+        match (self.try_give(request), patience, form) {
+            (VoteOutcome::Given, _, _) => RequestOutcome::Voted,
             (VoteOutcome::Moved { from }, _, _) => {
-                self.inquired = false;
-                self.void.insert(from);
-                Arrival::Voted
+                self.has_inquired = false;
+                self.void_requests.insert(from);
+                RequestOutcome::Voted
             }
             (VoteOutcome::Held { holder }, Patience::Try, _) => {
-                self.void.insert(asked);
-                Arrival::Denied { holder }
+                self.void_requests.insert(request);
+                RequestOutcome::Denied { holder }
             }
             (VoteOutcome::Held { holder }, Patience::Wait, Form::Plain) => {
-                self.queue.push_back(asked);
-                Arrival::Waits { holder }
+                self.queue.push_back(request);
+                RequestOutcome::Waits { holder }
             }
-            (VoteOutcome::Held { holder }, Patience::Wait, Form::DeadlockFree) => self.queue_by_age(asked, holder),
+            (VoteOutcome::Held { holder }, Patience::Wait, Form::DeadlockFree) => self.queue_by_age(request, holder),
         }
     }
 
     /// Gives the vote if it is free or moves it within the same node, but never ahead of a waiting
     /// request.
-    fn try_give(&mut self, asked: Stamp) -> VoteOutcome<Stamp> {
+    fn try_give(&mut self, request: Stamp) -> VoteOutcome<Stamp> {
         match self.holder().filter(|_| !self.queue.is_empty()) {
             Some(holder) => VoteOutcome::Held { holder },
-            None => self.vote.try_give(asked),
+            None => self.vote.try_give(request),
         }
     }
 
     /// Queues a request. A request that receives no failure here is older than all others, and the
     /// voter has inquired about its vote. Both must stay true until it has the vote.
-    fn queue_by_age(&mut self, asked: Stamp, holder: Stamp) -> Arrival {
+    fn queue_by_age(&mut self, request: Stamp, holder: Stamp) -> RequestOutcome {
         let first = self.queue.front().copied();
-        self.enqueue(asked);
+        self.enqueue(request);
         match first.unwrap_or(holder).min(holder) {
-            older if older < asked => Arrival::Fails { older },
+            older if older < request => RequestOutcome::Fails { older },
             _ => {
                 // A request that is younger than the holder received a failure when it arrived.
                 let displaced = first.filter(|first| *first < holder);
-                let inquire = (!self.inquired).then_some(holder);
-                self.inquired = true;
-                Arrival::Oldest { displaced, inquire }
+                let inquire = (!self.has_inquired).then_some(holder);
+                self.has_inquired = true;
+                RequestOutcome::Oldest { displaced, inquire }
             }
         }
     }
@@ -124,30 +124,32 @@ impl Voter {
     /// Takes the vote back from a request, which continues to wait. Returns the request that has
     /// the vote now, or `None` if this one did not have it or was not asked for it.
     pub(super) fn relinquish(&mut self, stamp: Stamp) -> Option<Stamp> {
-        if !self.inquired || !self.vote.take_back(stamp) {
+        if !self.has_inquired || !self.vote.take_back(stamp) {
             return None;
         }
         self.enqueue(stamp);
         self.vote_for_next()
     }
 
-    pub(super) fn end(&mut self, stamp: Stamp) -> End {
+    pub(super) fn on_release(&mut self, stamp: Stamp) -> ReleaseOutcome {
         if self.vote.take_back(stamp) {
-            return End::Passed { next: self.vote_for_next() };
+            return ReleaseOutcome::Passed { next: self.vote_for_next() };
         }
         if let Some(index) = self.queue.iter().position(|queued| *queued == stamp) {
             self.queue.remove(index);
-            return End::Withdrawn;
+            return ReleaseOutcome::Withdrawn;
         }
-        if self.void.remove(&stamp) {
-            return End::Over;
+        if self.void_requests.remove(&stamp) {
+            return ReleaseOutcome::Over;
         }
-        self.void.insert(stamp);
-        End::Early
+        self.void_requests.insert(stamp);
+        ReleaseOutcome::Early
     }
 
+    /// Gives the free vote to the first request in the queue. Returns that request, or `None` if
+    /// the queue is empty.
     fn vote_for_next(&mut self) -> Option<Stamp> {
-        self.inquired = false;
+        self.has_inquired = false;
         let next = self.queue.pop_front()?;
         self.vote.try_give(next);
         Some(next)
@@ -162,13 +164,13 @@ impl Voter {
     pub(super) fn assert_invariants(&self) {
         let holder = self.holder();
         debug_assert!(
-            holder.is_some() || (self.queue.is_empty() && !self.inquired),
+            holder.is_some() || (self.queue.is_empty() && !self.has_inquired),
             "no request waits for a free vote"
         );
         debug_assert!(
             self.queue.iter().all(|queued| Some(*queued) != holder),
             "the holder of the vote does not wait for it"
         );
-        debug_assert!(self.queue.iter().all(|queued| !self.void.contains(queued)), "no void request waits");
+        debug_assert!(self.queue.iter().all(|queued| !self.void_requests.contains(queued)), "no void request waits");
     }
 }

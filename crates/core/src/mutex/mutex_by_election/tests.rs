@@ -1,4 +1,6 @@
-//! Tests of the rules of mutual exclusion by election, and random schedules.
+//! Tests of the rules of mutual exclusion by election, and random schedules. `crate::mutex::rules`
+//! explains the tests, `crate::testing` the scripts. In traces, rules that begin with CI or CR are
+//! those of the election inside.
 
 use super::{FACTS, MutexByElection, RoundElection};
 use crate::bounds::Bounds;
@@ -10,11 +12,11 @@ use crate::mutex::{COMMANDS, Links};
 use expect_test::expect;
 use proptest::prelude::{prop_assert, proptest};
 
-fn make<E: RoundElection>(me: NodeId, group: Group) -> MutexByElection<E> {
+fn new_node<E: RoundElection>(me: NodeId, group: Group) -> MutexByElection<E> {
     MutexByElection::new(me, group, Bounds { message: Duration::from_millis(1), processing: Duration::ZERO })
 }
 
-rules! { make::<ChangRoberts>, 3;
+rules! { new_node::<ChangRoberts>, 3;
     ex_1_a_requesting_node_is_a_candidate_in_the_next_round("1 acquire; 1 acquire; rest; 2 acquire", expect![[r#"
         1 acquire: EX-1 is a candidate in round 1; CI-1 begins epoch 1; CR-1 sends its rank on; election → 2
         1 acquire: refused: a request is already pending
@@ -151,14 +153,14 @@ rules! { make::<ChangRoberts>, 3;
 proptest! {
     #[test]
     fn every_schedule_is_safe_and_live_over_chang_and_roberts(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
-        let nodes = schedule.run(make::<ChangRoberts>, &FACTS).map_err(test_error)?;
+        let nodes = schedule.run(new_node::<ChangRoberts>, &FACTS).map_err(test_error)?;
         prop_assert!(nodes.iter().all(|node| node.election.is_none()), "a round is left over: {nodes:#?}");
     }
 
-    /// The adapter does not depend on the election inside.
+    /// Mutual exclusion does not depend on which election runs inside.
     #[test]
     fn every_schedule_is_safe_and_live_over_hirschberg_and_sinclair(schedule in schedules(MAX_ACTIONS, &COMMANDS)) {
         let facts = Facts { links: Links::AnyOrder, ..FACTS };
-        schedule.run(make::<HirschbergSinclair>, &facts).map_err(test_error)?;
+        schedule.run(new_node::<HirschbergSinclair>, &facts).map_err(test_error)?;
     }
 }

@@ -9,20 +9,20 @@ fn quorums(kind: Quorums, nodes: usize) -> Vec<Group> {
     group.iter().map(|me| kind.of(me, &group)).collect()
 }
 
-fn shared(one: &Group, other: &Group) -> usize {
-    one.iter().filter(|node| other.contains(*node)).count()
+fn shared_nodes(quorum: &Group, other: &Group) -> usize {
+    quorum.iter().filter(|node| other.contains(*node)).count()
 }
 
-fn planes() -> impl Iterator<Item = usize> {
+fn plane_sizes() -> impl Iterator<Item = usize> {
     LINES.into_iter().map(|line| line.len() * (line.len() - 1) + 1)
 }
 
-fn assert_quorums(kind: Quorums, nodes: usize) {
+fn assert_quorums_intersect(kind: Quorums, nodes: usize) {
     let all = quorums(kind, nodes);
     for (position, quorum) in all.iter().enumerate() {
         assert!(quorum.contains(NodeId::from_index(position)), "{kind:?} of {nodes}: {position} is not its own voter");
         for other in &all {
-            assert!(shared(quorum, other) > 0, "{kind:?} of {nodes}: {quorum} and {other} do not meet");
+            assert!(shared_nodes(quorum, other) > 0, "{kind:?} of {nodes}: {quorum} and {other} do not meet");
         }
     }
 }
@@ -30,8 +30,8 @@ fn assert_quorums(kind: Quorums, nodes: usize) {
 #[test]
 fn any_two_quorums_of_any_size_meet() {
     for nodes in 1..=100 {
-        assert_quorums(Quorums::Grid, nodes);
-        assert_quorums(Quorums::Plane, nodes);
+        assert_quorums_intersect(Quorums::Grid, nodes);
+        assert_quorums_intersect(Quorums::Plane, nodes);
     }
 }
 
@@ -56,11 +56,11 @@ fn a_short_row_makes_no_quorum_larger_than_the_full_square_would() {
 
 #[test]
 fn any_two_lines_of_a_plane_meet_in_exactly_one_node() {
-    for nodes in planes() {
+    for nodes in plane_sizes() {
         let all = quorums(Quorums::Plane, nodes);
         for (position, line) in all.iter().enumerate() {
             for other in &all[..position] {
-                assert_eq!(shared(line, other), 1, "{nodes}: {line} and {other}");
+                assert_eq!(shared_nodes(line, other), 1, "{nodes}: {line} and {other}");
             }
         }
     }
@@ -68,15 +68,18 @@ fn any_two_lines_of_a_plane_meet_in_exactly_one_node() {
 
 #[test]
 fn every_node_of_a_plane_is_on_as_many_lines_as_a_line_has_nodes() {
-    for nodes in planes() {
-        let mut load: BTreeMap<NodeId, usize> = BTreeMap::new();
+    for nodes in plane_sizes() {
+        let mut lines_per_node: BTreeMap<NodeId, usize> = BTreeMap::new();
         let all = quorums(Quorums::Plane, nodes);
         for voter in all.iter().flat_map(Group::iter) {
-            *load.entry(voter).or_default() += 1;
+            *lines_per_node.entry(voter).or_default() += 1;
         }
         let order = all[0].len() - 1;
         assert_eq!(nodes, order * order + order + 1);
-        assert!(load.len() == nodes && load.values().all(|lines| *lines == order + 1), "{nodes}: {load:?}");
+        assert!(
+            lines_per_node.len() == nodes && lines_per_node.values().all(|lines| *lines == order + 1),
+            "{nodes}: {lines_per_node:?}"
+        );
     }
 }
 

@@ -50,7 +50,7 @@ impl Circle {
         2 * self.nodes - 1
     }
 
-    pub(super) fn after(self, reading: Reading) -> Reading {
+    pub(super) fn next(self, reading: Reading) -> Reading {
         Reading((reading.0 + 1) % self.size())
     }
 
@@ -59,15 +59,19 @@ impl Circle {
         Reading(received.0 % self.size())
     }
 
-    /// Returns whether the first of two readings is the later one. Readings less than n apart
+    /// Returns whether `reading` is later than `other`. Readings less than n apart
     /// compare as numbers; otherwise the smaller one has wrapped around once more, so the paper
     /// adds 2n−1 to it.
-    pub(super) fn follows(self, one: Reading, other: Reading) -> bool {
-        if one.0.abs_diff(other.0) < self.nodes { one.0 > other.0 } else { one.0 < other.0 }
+    pub(super) fn is_later(self, reading: Reading, other: Reading) -> bool {
+        if reading.0.abs_diff(other.0) < self.nodes { reading.0 > other.0 } else { reading.0 < other.0 }
     }
 
-    pub(super) fn is_older(self, one: Stamp, other: Stamp) -> bool {
-        if one.reading == other.reading { one.node < other.node } else { self.follows(other.reading, one.reading) }
+    pub(super) fn is_older(self, stamp: Stamp, other: Stamp) -> bool {
+        if stamp.reading == other.reading {
+            stamp.node < other.node
+        } else {
+            self.is_later(other.reading, stamp.reading)
+        }
     }
 }
 
@@ -85,40 +89,40 @@ mod tests {
 
     /// Returns all readings of the circle, beginning with this one.
     fn round_from(circle: Circle, first: Reading) -> impl Iterator<Item = Reading> {
-        successors(Some(first), move |reading| Some(circle.after(*reading))).take(circle.size() as usize)
+        successors(Some(first), move |reading| Some(circle.next(*reading))).take(circle.size() as usize)
     }
 
     #[test]
     fn the_circle_has_one_reading_less_than_twice_the_group() {
         for circle in circles() {
             let mut round: Vec<_> = round_from(circle, Reading::default()).map(|reading| reading.0).collect();
-            assert_eq!(circle.after(Reading(round[round.len() - 1])), Reading::default());
+            assert_eq!(circle.next(Reading(round[round.len() - 1])), Reading::default());
             round.sort_unstable();
             round.dedup();
             assert_eq!(round.len() as u64, 2 * circle.nodes - 1);
         }
     }
 
-    /// So n concurrent requests, whose readings are less than n apart, have the same order at all
-    /// nodes.
+    /// This is why n concurrent requests, whose readings are less than n apart, have the same order
+    /// at all nodes.
     #[test]
-    fn the_later_reading_is_the_one_that_the_other_reaches_in_less_than_n_steps() {
+    fn a_reading_is_later_than_another_that_reaches_it_in_less_than_n_steps() {
         for circle in circles() {
             for first in round_from(circle, Reading::default()) {
                 for (steps, reading) in round_from(circle, first).enumerate() {
-                    let ahead = (1..circle.nodes).contains(&(steps as u64));
-                    assert_eq!(circle.follows(reading, first), ahead, "{reading} is {steps} ahead of {first}");
-                    assert_eq!(circle.follows(first, reading), !ahead && steps > 0, "{first}, {reading}");
+                    let is_later = (1..circle.nodes).contains(&(steps as u64));
+                    assert_eq!(circle.is_later(reading, first), is_later, "{reading} is {steps} steps after {first}");
+                    assert_eq!(circle.is_later(first, reading), !is_later && steps > 0, "{first}, {reading}");
                 }
             }
         }
     }
 
     #[test]
-    fn three_readings_can_follow_each_other_in_a_cycle() {
+    fn each_of_three_readings_can_be_later_than_the_one_before() {
         let circle = Circle::for_group(&Group::of_size(2));
         let [zero, one, two] = [0, 1, 2].map(Reading);
-        assert!(circle.follows(one, zero) && circle.follows(two, one) && circle.follows(zero, two));
+        assert!(circle.is_later(one, zero) && circle.is_later(two, one) && circle.is_later(zero, two));
     }
 
     #[test]
@@ -131,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn no_group_and_no_peer_makes_a_reading_overflow() {
+    fn neither_a_large_group_nor_an_invalid_reading_overflows() {
         let largest = Circle { nodes: u64::from(u32::MAX) };
-        assert!(largest.follows(Reading::default(), Reading(largest.size() - 1)));
+        assert!(largest.is_later(Reading::default(), Reading(largest.size() - 1)));
         for circle in circles().chain([largest, Circle::for_group(&Group::of_size(0))]) {
             let normalized = circle.normalize(Reading::INVALID);
             assert!(normalized.0 < circle.size());
-            assert!(circle.after(normalized).0 < circle.size());
+            assert!(circle.next(normalized).0 < circle.size());
         }
     }
 }

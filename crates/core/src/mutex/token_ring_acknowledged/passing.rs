@@ -1,5 +1,5 @@
-//! Acknowledged passing round a ring: the passes without acknowledgement so far, and the nodes
-//! known to have crashed.
+//! Acknowledged passing round a ring: a node's passes that are not acknowledged yet, and the nodes
+//! that it skips because they have crashed.
 
 use super::super::token::Token;
 use super::super::token_ring::Lap;
@@ -22,10 +22,10 @@ pub enum Cargo {
 
 impl Cargo {
     /// Returns the content after `hops` more hops. A token counts at most a full round of them.
-    pub(super) fn moved(self, hops: u32, round: u32) -> Self {
+    pub(super) fn moved(self, hops: u32, hops_per_round: u32) -> Self {
         match self {
             Self::Token(token) => {
-                let hops = token.label.hops.saturating_add(hops).min(round);
+                let hops = token.label.hops.saturating_add(hops).min(hops_per_round);
                 Self::Token(Token { label: Lap { hops, ..token.label }, ..token })
             }
             Self::Search(search) => Self::Search(search),
@@ -48,9 +48,11 @@ pub struct Search {
 pub(super) struct Passing {
     /// The other members in the order of the ring, starting with the next one.
     ring: Fixed<Vec<NodeId>>,
+    /// The members that this node skips.
     crashed: BTreeSet<NodeId>,
-    last: Number,
-    /// The passes without acknowledgement: the receiver, and the content before it moved on.
+    last_number: Number,
+    /// The passes without acknowledgement: the receiver, and the content without the hops of this
+    /// pass.
     unanswered: BTreeMap<Number, (NodeId, Cargo)>,
 }
 
@@ -64,12 +66,12 @@ pub(super) struct Pass {
 
 impl Passing {
     pub(super) fn new(me: NodeId, group: &Group) -> Self {
-        let behind = group.iter().filter(|node| *node > me);
-        let before = group.iter().filter(|node| *node < me);
+        let after_me = group.iter().filter(|node| *node > me);
+        let before_me = group.iter().filter(|node| *node < me);
         Self {
-            ring: Fixed::new(behind.chain(before).collect()),
+            ring: Fixed::new(after_me.chain(before_me).collect()),
             crashed: BTreeSet::new(),
-            last: Number::default(),
+            last_number: Number::default(),
             unanswered: BTreeMap::new(),
         }
     }
@@ -78,40 +80,42 @@ impl Passing {
         self.ring.contains(&node)
     }
 
+    /// Returns whether all other members have crashed.
     pub(super) fn is_alone(&self) -> bool {
         self.crashed.len() == self.ring.len()
     }
 
+    /// Returns whether a pass of the token is not acknowledged yet.
     pub(super) fn has_token(&self) -> bool {
-        self.token().is_some()
+        self.token_pass().is_some()
     }
 
     /// Begins to pass the token or a search to the next member that is not known to have crashed. A
     /// search goes no further than its starter. Returns `None` if there is no such member.
     pub(super) fn begin(&mut self, cargo: Cargo) -> Option<Pass> {
-        let reach = match cargo {
+        let starter_position = match cargo {
             Cargo::Token(_) => None,
             Cargo::Search(search) => self.ring.iter().position(|node| *node == search.starter),
         };
-        let ring = self.ring.iter().take(reach.map_or(self.ring.len(), |position| position + 1));
-        let (position, to) = ring.enumerate().find(|(_, node)| !self.crashed.contains(node))?;
+        let candidates = self.ring.iter().take(starter_position.map_or(self.ring.len(), |position| position + 1));
+        let (position, to) = candidates.enumerate().find(|(_, node)| !self.crashed.contains(node))?;
         let to = *to;
-        self.last = Number(self.last.0.saturating_add(1));
-        self.unanswered.insert(self.last, (to, cargo));
-        Some(Pass { number: self.last, to, hops: u32::try_from(position + 1).unwrap_or(u32::MAX) })
+        self.last_number = Number(self.last_number.0.saturating_add(1));
+        self.unanswered.insert(self.last_number, (to, cargo));
+        Some(Pass { number: self.last_number, to, hops: u32::try_from(position + 1).unwrap_or(u32::MAX) })
     }
 
     /// Handles an acknowledgement. Returns whether the node was still waiting for it.
     pub(super) fn acknowledge(&mut self, from: NodeId, number: Number) -> bool {
-        let awaited = self.unanswered.get(&number).is_some_and(|(to, _)| *to == from);
-        if awaited {
+        let is_awaited = self.unanswered.get(&number).is_some_and(|(to, _)| *to == from);
+        if is_awaited {
             self.unanswered.remove(&number);
         }
-        awaited
+        is_awaited
     }
 
-    /// Handles a missing acknowledgement. Returns the crashed receiver and the content to pass
-    /// again.
+    /// Handles a missing acknowledgement: skips the receiver from now on. Returns it and the
+    /// content to pass again, or `None` if no pass with this number waits for one.
     pub(super) fn time_out(&mut self, number: Number) -> Option<(NodeId, Cargo)> {
         let (to, cargo) = self.unanswered.remove(&number)?;
         self.crashed.insert(to);
@@ -121,7 +125,7 @@ impl Passing {
     /// Stops waiting for the acknowledgement of the token, which has returned. Returns the number
     /// of its pass.
     pub(super) fn forget_token(&mut self) -> Option<Number> {
-        let number = self.token()?;
+        let number = self.token_pass()?;
         self.unanswered.remove(&number);
         Some(number)
     }
@@ -131,7 +135,7 @@ impl Passing {
         self.crashed.remove(&node)
     }
 
-    fn token(&self) -> Option<Number> {
+    fn token_pass(&self) -> Option<Number> {
         let mut tokens = self.unanswered.iter().filter(|(_, (_, cargo))| matches!(cargo, Cargo::Token(_)));
         tokens.next().map(|(number, _)| *number)
     }

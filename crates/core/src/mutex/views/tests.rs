@@ -77,9 +77,9 @@ fn a_view_without_reports_begins_idle() {
 
 /// Lets a member request entry and then begin [`view`] with [`reports`]. Returns the resulting
 /// state of its client.
-fn client_state_in_view<P: ViewTransition>(number: u32, make: impl Fn(NodeId, Group) -> P) -> ClientState {
+fn client_state_in_view<P: ViewTransition>(number: u32, new_node: impl Fn(NodeId, Group) -> P) -> ClientState {
     let me = node(number);
-    let mut member = make(me, Group::of_size(5));
+    let mut member = new_node(me, Group::of_size(5));
     let mut effects: Vec<Effect<P>> = Vec::new();
     member.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut effects));
     assert!(matches!(member.client_state(), ClientState::Waiting { .. }), "{me} waits before the view");
@@ -89,9 +89,9 @@ fn client_state_in_view<P: ViewTransition>(number: u32, make: impl Fn(NodeId, Gr
 
 #[test]
 fn waiting_nodes_repeat_their_requests_in_order_of_age() {
-    fn keeps_order<P: ViewTransition>(make: fn(NodeId, Group) -> P) {
-        assert_eq!(client_state_in_view(3, make), waiting(10));
-        assert_eq!(client_state_in_view(2, make), waiting(11));
+    fn keeps_order<P: ViewTransition>(new_node: fn(NodeId, Group) -> P) {
+        assert_eq!(client_state_in_view(3, new_node), waiting(10));
+        assert_eq!(client_state_in_view(2, new_node), waiting(11));
     }
     keeps_order(RicartAgrawala::new);
     keeps_order(RicartAgrawalaRing::new);

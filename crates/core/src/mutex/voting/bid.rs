@@ -7,6 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+/// A node's own request or entry, with the state of each replica's voter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Bid {
     pub(super) stamp: Stamp,
@@ -16,7 +17,7 @@ pub(super) struct Bid {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct VoterState {
     pub(super) answer: Answer,
-    /// The turn of the vote that we request or have.
+    /// The turn in which we request or have the vote.
     turn: Turn,
 }
 
@@ -106,14 +107,15 @@ impl Bid {
         }
     }
 
-    /// Returns a vote; the next request for it has another turn.
+    /// Marks a vote as returned to its voter. The next request for it has another turn.
     pub(super) fn return_vote(&mut self, replica: Replica) {
         if let Some(voter) = self.voters.get_mut(replica.index()) {
             *voter = VoterState { answer: Answer::NotAsked, turn: voter.turn.next() };
         }
     }
 
-    /// Returns every vote. The result lists the votes to return to their voters.
+    /// Marks every vote as returned. Returns the votes, which the caller must send back to their
+    /// voters.
     pub(super) fn return_all_votes(&mut self) -> Vec<(Replica, Claim)> {
         let voted = self.voters.iter().enumerate().filter(|(_, voter)| voter.answer == Answer::Voted);
         let claim = |voter: &VoterState| Claim { stamp: self.stamp, turn: voter.turn };

@@ -42,7 +42,7 @@ const fn cost(request_mode: RequestMode) -> Cost {
             client: "2T",
             sync: "≥T",
             total: |case, entries| case.sum(entries, |node| Voters::of(case).messages_at_once(case, node)),
-            client_delay: |case| delay(case, Voters::delay_at_once),
+            client_delay: |case| client_delay(case, Voters::delay_at_once),
             sync_delay: |_| Range::at_least(1),
         },
         RequestMode::Sequential => Cost {
@@ -50,7 +50,7 @@ const fn cost(request_mode: RequestMode) -> Cost {
             client: "2mT",
             sync: "≥T",
             total: |case, entries| case.sum(entries, |node| Voters::of(case).messages_one_by_one(case, node)),
-            client_delay: |case| delay(case, Voters::delay_one_by_one),
+            client_delay: |case| client_delay(case, Voters::delay_one_by_one),
             sync_delay: |_| Range::at_least(1),
         },
     }
@@ -59,32 +59,32 @@ const fn cost(request_mode: RequestMode) -> Cost {
 /// The voter of each replica, and the number of votes needed.
 struct Voters {
     hosts: Vec<NodeId>,
-    needed: usize,
+    needed_votes: usize,
 }
 
 impl Voters {
     fn of(case: &Case<'_>) -> Self {
-        Self { hosts: placement(RESOURCE, case.group), needed: case.group.majority() }
+        Self { hosts: placement(RESOURCE, case.group), needed_votes: case.group.majority() }
     }
 
-    /// Returns how many of the `first` replicas have another node as voter.
-    fn remote(&self, node: NodeId, first: usize) -> u64 {
-        self.hosts.iter().take(first).filter(|host| **host != node).count() as u64
+    /// Returns how many of the first `replicas` replicas have another node as voter.
+    fn remote_votes(&self, node: NodeId, replicas: usize) -> u64 {
+        self.hosts.iter().take(replicas).filter(|host| **host != node).count() as u64
     }
 
-    /// Returns how many votes must come from other nodes.
-    fn missing(&self, node: NodeId) -> u64 {
-        let here = self.hosts.iter().filter(|host| **host == node).count();
-        self.needed.saturating_sub(here) as u64
+    /// Returns how many of the needed votes must come from other nodes.
+    fn missing_votes(&self, node: NodeId) -> u64 {
+        let own_votes = self.hosts.iter().filter(|host| **host == node).count();
+        self.needed_votes.saturating_sub(own_votes) as u64
     }
 
     /// A node whose own replicas are a majority sends no message. Any other node asks all voters,
     /// and without contention has all votes to return. With contention, it has a majority in the
     /// end, after any number of attempts.
     fn messages_at_once(&self, case: &Case<'_>, node: NodeId) -> Range {
-        let (missing, remote) = (self.missing(node), self.remote(node, self.hosts.len()));
+        let (missing, remote) = (self.missing_votes(node), self.remote_votes(node, self.hosts.len()));
         match case.load {
-            _ if missing == 0 => Range { least: 0, most: alone(case).then_some(0) },
+            _ if missing == 0 => Range { least: 0, most: is_alone(case).then_some(0) },
             Load::Alone(_) => Range::exactly(3 * remote),
             Load::Everyone | Load::Some => Range::at_least(2 * remote + missing),
         }
@@ -93,32 +93,32 @@ impl Voters {
     /// Without contention, a node asks the first replicas, as many as it needs.
     fn messages_one_by_one(&self, case: &Case<'_>, node: NodeId) -> Range {
         match case.load {
-            Load::Alone(_) => Range::exactly(3 * self.remote(node, self.needed)),
-            Load::Everyone | Load::Some => Range::at_least(3 * self.missing(node)),
+            Load::Alone(_) => Range::exactly(3 * self.remote_votes(node, self.needed_votes)),
+            Load::Everyone | Load::Some => Range::at_least(3 * self.missing_votes(node)),
         }
     }
 
     fn delay_at_once(&self, node: NodeId) -> u64 {
-        2 * self.missing(node).min(1)
+        2 * self.missing_votes(node).min(1)
     }
 
     fn delay_one_by_one(&self, node: NodeId) -> u64 {
-        2 * self.remote(node, self.needed)
+        2 * self.remote_votes(node, self.needed_votes)
     }
 }
 
-const fn alone(case: &Case<'_>) -> bool {
+const fn is_alone(case: &Case<'_>) -> bool {
     matches!(case.load, Load::Alone(_))
 }
 
-/// With contention, a vote may still be on its way back when the next node requests it, which then
-/// backs off.
-fn delay(case: &Case<'_>, of: fn(&Voters, NodeId) -> u64) -> Range {
+/// Returns the client delay. With contention, a vote may still be on its way back when the next
+/// node requests it, and that node then backs off.
+fn client_delay(case: &Case<'_>, delay_of: fn(&Voters, NodeId) -> u64) -> Range {
     let voters = Voters::of(case);
     match case.load {
-        Load::Alone(node) => Range::exactly(of(&voters, node)),
+        Load::Alone(node) => Range::exactly(delay_of(&voters, node)),
         Load::Everyone | Load::Some => {
-            Range::at_least(case.group.iter().map(|node| of(&voters, node)).min().unwrap_or(0))
+            Range::at_least(case.group.iter().map(|node| delay_of(&voters, node)).min().unwrap_or(0))
         }
     }
 }

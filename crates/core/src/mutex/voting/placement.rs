@@ -32,15 +32,15 @@ impl fmt::Display for Replica {
 pub fn placement(resource: &str, group: &Group) -> Vec<NodeId> {
     let members = group.as_slice();
     let host = |index| {
-        let index = hash(resource, Replica::from_index(index)) % members.len() as u64;
-        members.get(index as usize).copied()
+        let position = hash(resource, Replica::from_index(index)) % members.len() as u64;
+        members.get(position as usize).copied()
     };
     (0..members.len()).filter_map(host).collect()
 }
 
 /// Hashes a replica's name, with the same result on every machine and in every version: FNV-1a with
-/// a final mixing step, because names that differ only in their last character would be spread too
-/// regularly otherwise.
+/// the final mixing step of `MurmurHash3`, because names that differ only in their last character
+/// would be spread too regularly otherwise.
 fn hash(resource: &str, Replica(number): Replica) -> u64 {
     let name = alloc::format!("{resource}-{number}");
     let mut hash = name
@@ -62,7 +62,7 @@ mod tests {
 
     /// Nodes of different versions must agree on the voters, so these values never change.
     #[test]
-    fn replicas_stay_where_they_are() {
+    fn the_placement_never_changes() {
         let hosts = |resource, nodes| {
             let hosts: Vec<_> = placement(resource, &Group::of_size(nodes)).iter().map(ToString::to_string).collect();
             hosts.join(" ")
@@ -79,20 +79,20 @@ mod tests {
             let group = Group::of_size(nodes);
             let hosts = placement(RESOURCE, &group);
             assert!(hosts.len() == nodes && hosts.iter().all(|host| group.contains(*host)));
-            let most = group.iter().map(|node| hosts.iter().filter(|host| **host == node).count()).max();
-            assert!(nodes == 1 || most < Some(group.majority()), "{nodes}: one node has a majority: {hosts:?}");
+            let max_votes = group.iter().map(|node| hosts.iter().filter(|host| **host == node).count()).max();
+            assert!(nodes == 1 || max_votes < Some(group.majority()), "{nodes}: one node has a majority: {hosts:?}");
         }
         assert_eq!(placement("resource", &Group::of_size(0)), []);
     }
 
     /// With ten times as many replicas as members, every member has some and none has too many.
     #[test]
-    fn replicas_are_spread() {
+    fn replicas_are_spread_over_all_members() {
         let members = 50;
-        let mut load = [0; 50];
+        let mut replicas_per_member = [0; 50];
         for number in 1..=10 * members {
-            load[(hash("resource", Replica(number)) % u64::from(members)) as usize] += 1;
+            replicas_per_member[(hash("resource", Replica(number)) % u64::from(members)) as usize] += 1;
         }
-        assert!(load.iter().all(|replicas| (1..30).contains(replicas)), "{load:?}");
+        assert!(replicas_per_member.iter().all(|replicas| (1..30).contains(replicas)), "{replicas_per_member:?}");
     }
 }

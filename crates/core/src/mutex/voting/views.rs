@@ -13,17 +13,17 @@ impl ViewTransition for Voting {
     /// Places the replicas anew, one for each member. The node in the critical section has all
     /// votes, and returns them on its release.
     fn begin_view(&mut self, me: NodeId, start: &ViewStart) {
-        let Config { resource, request_mode, answer, .. } = &*self.config;
+        let Config { resource, request_mode, retry_unit, .. } = &*self.config;
         let group = start.group().clone();
-        let (hosts, needed) = (placement(resource, &group), group.majority());
+        let (hosts, needed_votes) = (placement(resource, &group), group.majority());
         *self = Self::with_config(Config {
             me,
             group,
             resource: resource.clone(),
             hosts,
-            needed,
+            needed_votes,
             request_mode: *request_mode,
-            answer: *answer,
+            retry_unit: *retry_unit,
         });
         let Some(stamp) = start.holder_stamp() else { return };
         let bid = Bid::with_all_votes(stamp, self.config.hosts.len());

@@ -79,9 +79,9 @@ pub struct Many<Name, P: OneOfMany> {
     /// Whether the disk of an earlier incarnation was lost, and with it the saves of any instance.
     was_wiped: bool,
     /// The names of saves that are not durable yet, in the order of the saves.
-    unsaved: VecDeque<Name>,
+    pending_saves: VecDeque<Name>,
     /// Number of saves since the start that are durable.
-    saved: u64,
+    durable_saves: u64,
 }
 
 /// Limits of one node.
@@ -108,7 +108,7 @@ struct Instance<P, T> {
     /// Whether it ever saved something, in this incarnation or an earlier one.
     has_saved: bool,
     /// Number of its saves since the start that are durable.
-    saved: u64,
+    durable_saves: u64,
 }
 
 /// The node whose limit an instance counts for.
@@ -132,7 +132,7 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Protocol for Many<Name, P> {
             Input::Command(Named { name, inner }) => self.command(now, name, inner, out),
             Input::Message { from, message: Named { name, inner } } => self.receive(now, from, name, inner, out),
             Input::Timer(Named { name, inner }) => self.fire_timer(now, name, inner, out),
-            Input::Saved(count) => self.saves_durable(now, count, out),
+            Input::Saved(count) => self.on_saved(now, count, out),
             Input::Suspect(node) => {
                 self.suspected.insert(node);
                 self.pass_to_all(now, || Input::Suspect(node), out);
@@ -176,8 +176,8 @@ impl<Name, P: OneOfMany> Many<Name, P> {
             suspected: BTreeSet::new(),
             disk_is_full: false,
             was_wiped: false,
-            unsaved: VecDeque::new(),
-            saved: 0,
+            pending_saves: VecDeque::new(),
+            durable_saves: 0,
         }
     }
 
@@ -222,29 +222,30 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
     ) {
         let has_saved = durable.is_some();
         let protocol = self.template.clone();
-        let mut instance = Instance { protocol, owner, timers: Vec::new(), has_saved, saved: 0 };
+        let mut instance = Instance { protocol, owner, timers: Vec::new(), has_saved, durable_saves: 0 };
         if let Some(incarnation) = self.incarnation {
-            let durable = durable.unwrap_or_else(|| named::unsaved(self.was_wiped));
+            let durable = durable.unwrap_or_else(|| named::initial_durable(self.was_wiped));
             let start = Input::Start { durable, incarnation };
-            instance.step(now, name, start, &mut self.unsaved, out);
+            instance.step(now, name, start, &mut self.pending_saves, out);
         }
         if let Some(view) = &self.view {
-            instance.step(now, name, Input::View(view.clone()), &mut self.unsaved, out);
+            instance.step(now, name, Input::View(view.clone()), &mut self.pending_saves, out);
         }
         if let Some(until) = self.lease {
-            instance.step(now, name, Input::Lease(until), &mut self.unsaved, out);
+            instance.step(now, name, Input::Lease(until), &mut self.pending_saves, out);
         }
         for node in &self.suspected {
-            instance.step(now, name, Input::Suspect(*node), &mut self.unsaved, out);
+            instance.step(now, name, Input::Suspect(*node), &mut self.pending_saves, out);
         }
         if self.disk_is_full {
-            instance.step(now, name, Input::DiskFull, &mut self.unsaved, out);
+            instance.step(now, name, Input::DiskFull, &mut self.pending_saves, out);
         }
         self.instances.insert(name.clone(), instance);
-        self.count(owner);
+        self.count_for(owner);
     }
 
-    /// MA-2, MA-6. A name that a peer's message created counts for us too once we use it.
+    /// MA-2, MA-6. An instance that a peer's message created counts for this node instead once a
+    /// command uses it.
     fn command(&mut self, now: Time, name: Name, command: P::Command, out: &mut Effects<'_, Self>) {
         if self.is_too_long(&name) {
             return out.emit(ManyEvent::BadName { name });
@@ -277,38 +278,38 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
     /// MA-2. A timer that is not set is ignored.
     fn fire_timer(&mut self, now: Time, name: Name, timer: P::Timer, out: &mut Effects<'_, Self>) {
         let Some(instance) = self.instances.get_mut(&name) else { return };
-        let Some(place) = instance.timers.iter().position(|set| *set == timer) else { return };
-        instance.timers.swap_remove(place);
+        let Some(index) = instance.timers.iter().position(|set| *set == timer) else { return };
+        instance.timers.swap_remove(index);
         self.pass(now, &name, Input::Timer(timer), out);
     }
 
     /// MA-5.
-    fn saves_durable(&mut self, now: Time, count: u64, out: &mut Effects<'_, Self>) {
+    fn on_saved(&mut self, now: Time, count: u64, out: &mut Effects<'_, Self>) {
         let mut names = BTreeSet::new();
-        while self.saved < count
-            && let Some(name) = self.unsaved.pop_front()
+        while self.durable_saves < count
+            && let Some(name) = self.pending_saves.pop_front()
         {
-            self.saved += 1;
+            self.durable_saves += 1;
             if let Some(instance) = self.instances.get_mut(&name) {
-                instance.saved += 1;
+                instance.durable_saves += 1;
             }
             names.insert(name);
         }
         for name in names {
             let Some(instance) = self.instances.get(&name) else { continue };
-            self.pass(now, &name, Input::Saved(instance.saved), out);
+            self.pass(now, &name, Input::Saved(instance.durable_saves), out);
         }
     }
 
     /// MA-2. Steps the instance, and forgets it if nothing requires it any longer.
     fn pass(&mut self, now: Time, name: &Name, input: Input<P>, out: &mut Effects<'_, Self>) {
         let Some(instance) = self.instances.get_mut(name) else { return };
-        instance.step(now, name, input, &mut self.unsaved, out);
+        instance.step(now, name, input, &mut self.pending_saves, out);
         if instance.is_forgettable() {
             self.template.raise(&instance.protocol.floor());
             let owner = instance.owner;
             self.instances.remove(name);
-            self.discount(owner);
+            self.uncount_for(owner);
         }
     }
 
@@ -325,26 +326,26 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
     }
 
     fn has_room(&self, owner: Owner) -> bool {
-        let most = match owner {
+        let maximum = match owner {
             Owner::Local => self.limits.names,
             Owner::Peer(_) => self.limits.names.saturating_mul(PEER_FACTOR),
         };
-        self.counts.get(&owner).is_none_or(|count| *count < most)
+        self.counts.get(&owner).is_none_or(|count| *count < maximum)
     }
 
     fn transfer(&mut self, name: &Name, from: Owner, to: Owner) {
         if let Some(instance) = self.instances.get_mut(name) {
             instance.owner = to;
-            self.discount(from);
-            self.count(to);
+            self.uncount_for(from);
+            self.count_for(to);
         }
     }
 
-    fn count(&mut self, owner: Owner) {
+    fn count_for(&mut self, owner: Owner) {
         *self.counts.entry(owner).or_default() += 1;
     }
 
-    fn discount(&mut self, owner: Owner) {
+    fn uncount_for(&mut self, owner: Owner) {
         if let Some(count) = self.counts.get_mut(&owner) {
             *count -= 1;
             if *count == 0 {
@@ -361,7 +362,7 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Many<Name, P> {
         );
         debug_assert!(self.counts.values().all(|count| *count > 0), "an owner without instances has no entry");
         debug_assert!(
-            self.unsaved.iter().all(|name| self.instances.contains_key(name)),
+            self.pending_saves.iter().all(|name| self.instances.contains_key(name)),
             "an instance that saved is not forgotten"
         );
     }
@@ -373,10 +374,11 @@ impl<P: OneOfMany> Instance<P, P::Timer> {
         now: Time,
         name: &Name,
         input: Input<P>,
-        unsaved: &mut VecDeque<Name>,
+        pending_saves: &mut VecDeque<Name>,
         out: &mut Effects<'_, Many<Name, P>>,
     ) {
-        let mut sink = NamingSink { name, timers: &mut self.timers, has_saved: &mut self.has_saved, unsaved, out };
+        let mut sink =
+            NamingSink { name, timers: &mut self.timers, has_saved: &mut self.has_saved, pending_saves, out };
         self.protocol.step(now, input, &mut Effects::new(&mut sink));
     }
 
@@ -391,7 +393,7 @@ struct NamingSink<'a, 'b, Name: Ord + Clone + AsRef<str>, P: OneOfMany> {
     name: &'a Name,
     timers: &'a mut Vec<P::Timer>,
     has_saved: &'a mut bool,
-    unsaved: &'a mut VecDeque<Name>,
+    pending_saves: &'a mut VecDeque<Name>,
     out: &'a mut Effects<'b, Many<Name, P>>,
 }
 
@@ -408,7 +410,7 @@ impl<Name: Ord + Clone + AsRef<str>, P: OneOfMany> Sink<P> for NamingSink<'_, '_
             Effect::Multicast { to, message, order } => Effect::Multicast { to, message: self.named(message), order },
             Effect::Save(write) => {
                 *self.has_saved = true;
-                self.unsaved.push_back(self.name.clone());
+                self.pending_saves.push_back(self.name.clone());
                 Effect::Save(self.named(write))
             }
             Effect::SetTimer { timer, span } => {

@@ -97,7 +97,7 @@ impl<Name: Ord, D: Durable> Durable for ManyDurable<Name, D> {
 
     fn apply(&mut self, write: Self::Write) {
         let was_wiped = self.was_wiped;
-        self.parts.entry(write.name).or_insert_with(|| unsaved(was_wiped)).apply(write.inner);
+        self.parts.entry(write.name).or_insert_with(|| initial_durable(was_wiped)).apply(write.inner);
     }
 
     fn wiped() -> Self {
@@ -106,6 +106,6 @@ impl<Name: Ord, D: Durable> Durable for ManyDurable<Name, D> {
 }
 
 /// The durable state of an instance that has saved nothing since the disk was new or lost.
-pub(super) fn unsaved<D: Durable>(was_wiped: bool) -> D {
+pub(super) fn initial_durable<D: Durable>(was_wiped: bool) -> D {
     if was_wiped { D::wiped() } else { D::default() }
 }

@@ -21,7 +21,7 @@ pub enum Frame<M> {
     },
     /// Acknowledges delivered messages.
     Ack {
-        /// The two incarnations; `mine` is that of the acknowledging node.
+        /// Its `mine` is the incarnation of the acknowledging node.
         pair: Pair,
         /// Every number below this one is acknowledged.
         below: u64,

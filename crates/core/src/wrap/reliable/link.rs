@@ -4,7 +4,7 @@
 use super::Retransmission;
 use crate::wrap::prelude::*;
 
-/// How far ahead of the next number a message may be and still be held back. A message further
+/// A message is held back if it is less than this far ahead of the next number. One that is further
 /// ahead is dropped, and retransmitted later.
 pub(super) const WINDOW: u64 = 1024;
 
@@ -13,21 +13,21 @@ pub(super) const BATCH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Link<M> {
-    /// The incarnation of the peer. It is assumed to be the first until a frame shows another.
-    pub(super) life: Incarnation,
+    /// It is assumed to be the first until a frame shows another.
+    pub(super) peer_incarnation: Incarnation,
     pub(super) outgoing: Outgoing<M>,
     pub(super) incoming: Incoming<M>,
 }
 
 impl<M> Link<M> {
-    pub(super) fn new(life: Incarnation, first_timeout: Span) -> Self {
-        Self { life, outgoing: Outgoing::new(first_timeout), incoming: Incoming::default() }
+    pub(super) fn new(peer_incarnation: Incarnation, first_timeout: Span) -> Self {
+        Self { peer_incarnation, outgoing: Outgoing::new(first_timeout), incoming: Incoming::default() }
     }
 
     /// The peer has a new incarnation: forgets what the former one sent, and keeps what it did not
     /// acknowledge for the new one.
-    pub(super) fn renew(&mut self, life: Incarnation) {
-        self.life = life;
+    pub(super) fn restart(&mut self, peer_incarnation: Incarnation) {
+        self.peer_incarnation = peer_incarnation;
         self.incoming = Incoming::default();
         self.outgoing.base = self.outgoing.oldest;
     }
@@ -35,9 +35,9 @@ impl<M> Link<M> {
     pub(super) fn assert_invariants(&self) {
         let Outgoing { base, oldest, retransmitting, .. } = &self.outgoing;
         debug_assert!(base <= oldest, "no message from before the base is unacknowledged");
-        let something_left = |retransmitting: &Retransmitting| retransmitting.next.max(*oldest) < retransmitting.end;
+        let is_unfinished = |retransmitting: &Retransmitting| retransmitting.next.max(*oldest) < retransmitting.end;
         debug_assert!(
-            retransmitting.as_ref().is_none_or(something_left),
+            retransmitting.as_ref().is_none_or(is_unfinished),
             "a retransmission ends when everything is acknowledged"
         );
         let Some(expected) = self.incoming.expected else {
@@ -106,18 +106,20 @@ impl<M> Outgoing<M> {
         self.queue.len()
     }
 
-    fn next(&self) -> u64 {
+    fn next_number(&self) -> u64 {
         self.oldest + self.queue.len() as u64
     }
 
+    /// Appends a message and returns its number.
     pub(super) fn push(&mut self, unacknowledged: Unacknowledged<M>) -> u64 {
-        let number = self.next();
+        let number = self.next_number();
         self.queue.push_back(unacknowledged);
         number
     }
 
-    pub(super) fn settle(&mut self, below: u64) -> AckOutcome {
-        if below > self.next() {
+    /// Removes the messages with numbers below `below`, which the peer has acknowledged.
+    pub(super) fn acknowledge(&mut self, below: u64) -> AckOutcome {
+        if below > self.next_number() {
             return AckOutcome::Impossible;
         }
         let Some(count) = below.checked_sub(self.oldest).filter(|count| *count > 0) else {
@@ -140,7 +142,7 @@ impl<M> Outgoing<M> {
 
     /// Starts to retransmit everything that is unacknowledged now, batch by batch.
     pub(super) fn start_retransmitting(&mut self) {
-        self.retransmitting = Some(Retransmitting { next: self.oldest, end: self.next() });
+        self.retransmitting = Some(Retransmitting { next: self.oldest, end: self.next_number() });
     }
 
     /// The next batch to retransmit, once the previous one is acknowledged. It does not include
@@ -165,6 +167,7 @@ pub(super) struct Incoming<M> {
     /// The number to deliver next; `None` until the first message between the current incarnations
     /// arrives.
     expected: Option<u64>,
+    /// The messages that are held back, by number.
     held: BTreeMap<u64, M>,
 }
 
@@ -188,20 +191,22 @@ impl<M> Default for Incoming<M> {
 }
 
 impl<M> Incoming<M> {
-    /// Every number below this one was delivered.
-    pub(super) fn below(&self) -> u64 {
+    /// Every message with a number below this one was delivered.
+    pub(super) fn delivered_below(&self) -> u64 {
         self.expected.unwrap_or(0)
     }
 
-    pub(super) fn sort(&mut self, base: u64, number: u64, message: M) -> Arrival<M> {
-        let Some(after) = number.checked_add(1).filter(|_| base <= number) else {
+    /// Holds a message back if it is early, and returns it if it is next. Then the caller must
+    /// deliver it, followed by [`take_held`](Self::take_held) until that returns `None`.
+    pub(super) fn accept(&mut self, base: u64, number: u64, message: M) -> Arrival<M> {
+        let Some(next_expected) = number.checked_add(1).filter(|_| base <= number) else {
             return Arrival::Impossible;
         };
         let expected = *self.expected.get_or_insert(base);
         match number.checked_sub(expected) {
             None => Arrival::Duplicate,
             Some(0) => {
-                self.expected = Some(after);
+                self.expected = Some(next_expected);
                 Arrival::Next(message)
             }
             Some(1..WINDOW) => {

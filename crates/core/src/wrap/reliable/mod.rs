@@ -162,35 +162,34 @@ impl<P: Protocol> Reliable<P> {
         self.inner.step(now, input, &mut Effects::new(&mut sink));
     }
 
-    /// RL-8, RL-9, RL-10. Sorts frames by the incarnations that they name, and by kind.
+    /// RL-8, RL-9, RL-10. Handles a frame according to the incarnations that it names, and its
+    /// kind.
     fn receive(&mut self, now: Time, from: NodeId, frame: Frame<P::Message>, out: &mut Effects<'_, Self>) {
         let pair = frame.pair();
-        if pair.yours > self.incarnation {
+        let (theirs, ours) = (pair.mine, pair.yours);
+        if ours > self.incarnation {
             return out.note("RL-10", format_args!("drops a frame from {from}: {pair} names a future incarnation"));
         }
-        match pair.mine.cmp(&self.link(from).life) {
+        match theirs.cmp(&self.link(from).peer_incarnation) {
             Ordering::Less => {
-                return out.note("RL-8", format_args!("drops a frame of {from}'s past incarnation {}", pair.mine));
+                return out.note("RL-8", format_args!("drops a frame of {from}'s past incarnation {theirs}"));
             }
             Ordering::Equal => {}
-            Ordering::Greater => self.restart_link(from, pair.mine, out),
+            Ordering::Greater => self.restart_link(from, theirs, out),
         }
-        let present = pair.yours == self.incarnation;
+        let is_current = ours == self.incarnation;
         match frame {
-            Frame::Data { base, number, message, .. } if present => {
-                self.accept(now, from, base, number, message, out);
+            Frame::Data { base, number, message, .. } if is_current => {
+                self.receive_data(now, from, base, number, message, out);
             }
             Frame::Data { number, .. } => {
                 out.note(
                     "RL-9",
-                    format_args!(
-                        "does not deliver {number} from {from}: it is for our past incarnation {}",
-                        pair.yours
-                    ),
+                    format_args!("does not deliver {number} from {from}: it is for our past incarnation {ours}"),
                 );
                 self.acknowledge(from, out);
             }
-            Frame::Ack { below, .. } if present => self.settle(from, below, out),
+            Frame::Ack { below, .. } if is_current => self.receive_ack(from, below, out),
             Frame::Ack { .. } => {
                 out.note("RL-8", format_args!("drops an acknowledgement of {from} to a past incarnation of ours"));
             }
@@ -207,7 +206,7 @@ impl<P: Protocol> Reliable<P> {
     }
 
     /// RL-3, RL-4.
-    fn accept(
+    fn receive_data(
         &mut self,
         now: Time,
         from: NodeId,
@@ -216,7 +215,7 @@ impl<P: Protocol> Reliable<P> {
         message: P::Message,
         out: &mut Effects<'_, Self>,
     ) {
-        match self.link(from).incoming.sort(base, number, message) {
+        match self.link(from).incoming.accept(base, number, message) {
             Arrival::Next(message) => {
                 let mut next = Some((number, message));
                 while let Some((number, message)) = next {
@@ -236,7 +235,7 @@ impl<P: Protocol> Reliable<P> {
     }
 
     fn deliver(&mut self, now: Time, from: NodeId, number: u64, message: P::Message, out: &mut Effects<'_, Self>) {
-        let incarnation = self.link(from).life;
+        let incarnation = self.link(from).peer_incarnation;
         out.note_delivered(from, PayloadId { incarnation, number });
         self.pass(now, Input::Message { from, message }, out);
     }
@@ -246,16 +245,16 @@ impl<P: Protocol> Reliable<P> {
     fn acknowledge(&mut self, peer: NodeId, out: &mut Effects<'_, Self>) {
         let mine = self.incarnation;
         let link = self.link(peer);
-        let pair = Pair { mine, yours: link.life };
-        out.send(peer, Frame::Ack { pair, below: link.incoming.below() });
+        let pair = Pair { mine, yours: link.peer_incarnation };
+        out.send(peer, Frame::Ack { pair, below: link.incoming.delivered_below() });
     }
 
     /// RL-6. An acknowledgement shows that the peer is reachable, so the timeout is short again;
     /// once a whole batch is acknowledged, the next one is sent.
-    fn settle(&mut self, from: NodeId, below: u64, out: &mut Effects<'_, Self>) {
+    fn receive_ack(&mut self, from: NodeId, below: u64, out: &mut Effects<'_, Self>) {
         let first = self.config.retransmission.first;
         let link = self.link(from);
-        match link.outgoing.settle(below) {
+        match link.outgoing.acknowledge(below) {
             AckOutcome::Stale => {}
             AckOutcome::Progress => {
                 link.outgoing.timeout = first;
@@ -277,11 +276,14 @@ impl<P: Protocol> Reliable<P> {
     }
 
     /// RL-7. The numbers stay as they are: the base tells the new incarnation where to begin.
-    fn restart_link(&mut self, peer: NodeId, life: Incarnation, out: &mut Effects<'_, Self>) {
+    fn restart_link(&mut self, peer: NodeId, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         let first = self.config.retransmission.first;
         let link = self.link(peer);
-        out.note("RL-7", format_args!("learns of incarnation {life} of {peer}, after {}", link.life));
-        link.renew(life);
+        out.note(
+            "RL-7",
+            format_args!("learns of incarnation {incarnation} of {peer}, after {}", link.peer_incarnation),
+        );
+        link.restart(incarnation);
         if link.outgoing.is_empty() {
             return;
         }
@@ -295,7 +297,7 @@ impl<P: Protocol> Reliable<P> {
     fn retransmit(&mut self, peer: NodeId, rule: &'static str, out: &mut Effects<'_, Self>) {
         let mine = self.incarnation;
         let link = self.link(peer);
-        let (pair, base) = (Pair { mine, yours: link.life }, link.outgoing.base);
+        let (pair, base) = (Pair { mine, yours: link.peer_incarnation }, link.outgoing.base);
         for (number, unacknowledged) in link.outgoing.next_batch() {
             out.note(rule, format_args!("sends {number} to {peer} again"));
             let message = unacknowledged.message.clone();
@@ -322,8 +324,8 @@ fn link_to<'a, M>(
     links: &'a mut BTreeMap<NodeId, Link<M>>,
     peer: NodeId,
 ) -> &'a mut Link<M> {
-    let guess = if peer == config.me { incarnation } else { Incarnation::FIRST };
-    links.entry(peer).or_insert_with(|| Link::new(guess, config.retransmission.first))
+    let assumed = if peer == config.me { incarnation } else { Incarnation::FIRST };
+    links.entry(peer).or_insert_with(|| Link::new(assumed, config.retransmission.first))
 }
 
 /// Receives the inner protocol's effects, and sends its messages over the links.
@@ -338,13 +340,13 @@ impl<P: Protocol> ReliableSink<'_, '_, P> {
     /// RL-1.
     fn send(&mut self, to: NodeId, message: P::Message, order: Order) {
         let link = link_to(self.config, self.incarnation, self.links, to);
-        let nothing_waited = link.outgoing.is_empty();
+        let was_empty = link.outgoing.is_empty();
         let number = link.outgoing.push(Unacknowledged { message: message.clone(), order });
-        let pair = Pair { mine: self.incarnation, yours: link.life };
+        let pair = Pair { mine: self.incarnation, yours: link.peer_incarnation };
         let message = Frame::Data { pair, base: link.outgoing.base, number, copy: Copy::First, message };
         let span = link.outgoing.timeout;
         self.out.put(Effect::Send { to, message, order });
-        if nothing_waited {
+        if was_empty {
             self.out.set_timer(ReliableTimer::Retransmit(to), span);
         }
     }

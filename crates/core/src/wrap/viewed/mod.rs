@@ -94,8 +94,8 @@ pub trait InViews: Protocol<Durable = (), Event: Leased<<Self as Protocol>::Comm
     fn is_holder(&self) -> bool;
 
     /// Forgets what the client holds, because the stay has ended. Pending requests of the client
-    /// stay pending. `ends` is whether the client had already asked to release it.
-    fn forget(&mut self, me: NodeId, ends: bool);
+    /// stay pending. `is_released` is whether the client had already asked to release it.
+    fn forget(&mut self, me: NodeId, is_released: bool);
 
     /// The event that tells the client that it lost what it held, because a view removed the node.
     fn lost(&self) -> Self::Event;
@@ -129,7 +129,7 @@ pub struct Viewed<P: InViews> {
     /// Our stay in the group; `None` while we are out.
     stay: Option<Stay>,
     /// The instant of our own clock until which we may act.
-    until: Option<Time>,
+    lease_end: Option<Time>,
     view: Option<View>,
     phase: ViewPhase<P::Report>,
     /// Messages and timers of the current view or a later one that were not handled yet.
@@ -177,15 +177,15 @@ impl<P: InViews> Protocol for Viewed<P> {
             // VW-7. The inner protocol starts with our first view.
             Input::Start { durable: (), incarnation } => self.incarnation = incarnation,
             Input::View(view) => self.change_view(view, out),
-            Input::Lease(until) => self.renew(now, until, out),
-            Input::Timer(ViewedTimer::Lease) => self.freeze(now, out),
+            Input::Lease(until) => self.on_lease(now, until, out),
+            Input::Timer(ViewedTimer::Lease) => self.note_freeze(now, out),
             Input::Message { from, message } => self.hold(Held::Message { from, envelope: message }, out),
             Input::Timer(ViewedTimer::Inner(epoch, timer)) => self.hold(Held::Timer { epoch, timer }, out),
             Input::Command(command) => self.enqueue(now, command, out),
             // Nothing is saved, and within a view no node is suspected.
             Input::Saved(_) | Input::Suspect(_) | Input::Trust(_) | Input::DiskFull | Input::DiskFree => {}
         }
-        self.act(now, out);
+        self.proceed(now, out);
     }
 }
 
@@ -197,7 +197,7 @@ impl<P: InViews> Viewed<P> {
             inner,
             incarnation: Incarnation::FIRST,
             stay: None,
-            until: None,
+            lease_end: None,
             view: None,
             phase: ViewPhase::Out,
             held: Vec::new(),
@@ -232,7 +232,7 @@ impl<P: InViews> Viewed<P> {
         self.stay = stay;
         self.held.retain(|held| held.epoch() >= view.epoch());
         self.phase = match stay {
-            Some(stay) => self.report(&view, stay, out),
+            Some(stay) => self.send_report(&view, stay, out),
             None => {
                 out.note("VW-5", format_args!("takes no part in {view}"));
                 ViewPhase::Out
@@ -241,8 +241,8 @@ impl<P: InViews> Viewed<P> {
         self.view = Some(view);
     }
 
-    /// VW-2. A joiner has nothing to report.
-    fn report(&self, view: &View, stay: Stay, out: &mut Effects<'_, Self>) -> ViewPhase<P::Report> {
+    /// VW-2. Returns the next phase, with our own report. A joiner has nothing to report.
+    fn send_report(&self, view: &View, stay: Stay, out: &mut Effects<'_, Self>) -> ViewPhase<P::Report> {
         let mut reports = BTreeMap::new();
         if stay.since < view.epoch() {
             let report = self.inner.report();
@@ -264,33 +264,34 @@ impl<P: InViews> Viewed<P> {
         out.note("VW-5", format_args!("is out: {view} does not contain it"));
         if self.inner.is_holder() {
             out.emit(self.inner.lost());
-            let end = self.queued.iter().position(P::Event::is_release);
-            end.map(|place| self.queued.remove(place));
-            self.inner.forget(*self.me, end.is_some());
+            let release = self.queued.iter().position(P::Event::is_release);
+            release.map(|index| self.queued.remove(index));
+            self.inner.forget(*self.me, release.is_some());
         } else if self.inner.wants_to_leave() {
             self.inner.forget(*self.me, true);
         }
-        self.until = None;
+        self.lease_end = None;
         out.cancel_timer(ViewedTimer::Lease);
     }
 
-    /// VW-6. A lease that arrives late may have ended already, and an earlier end takes effect.
-    fn renew(&mut self, now: Time, until: Time, out: &mut Effects<'_, Self>) {
-        let is_older = until > now && self.until.is_some_and(|before| until <= before);
-        if self.stay.is_none() || is_older {
+    /// VW-6. A lease that has ended already freezes the node at once. Any other lease takes effect
+    /// only if it ends later than the known one: a shorter one was granted earlier and overtaken.
+    fn on_lease(&mut self, now: Time, until: Time, out: &mut Effects<'_, Self>) {
+        let is_outdated = until > now && self.lease_end.is_some_and(|known_end| until <= known_end);
+        if self.stay.is_none() || is_outdated {
             return;
         }
-        let was_frozen = self.until.is_some_and(|before| before <= now);
-        self.until = Some(until);
+        let was_frozen = self.lease_end.is_some_and(|known_end| known_end <= now);
+        self.lease_end = Some(until);
         if until <= now {
-            return self.freeze(now, out);
+            return self.note_freeze(now, out);
         }
         out.set_timer(ViewedTimer::Lease, Span::exactly(until.since(now)));
         if was_frozen {
             out.note("VW-6", format_args!("has a lease again"));
             if self.acts(now) {
                 let epoch = self.view.as_ref().map(View::epoch).unwrap_or_default();
-                let mut sink = ViewedSink { epoch, until: self.until, out };
+                let mut sink = ViewedSink { epoch, lease_end: self.lease_end, out };
                 self.inner.lease_renewed(now, &mut Effects::new(&mut sink));
             }
         }
@@ -299,14 +300,14 @@ impl<P: InViews> Viewed<P> {
         }
     }
 
-    /// VW-1. Every step checks whether the lease has ended; this only notes the moment.
-    fn freeze(&self, now: Time, out: &mut Effects<'_, Self>) {
+    /// VW-1. Notes that the lease has ended. Nothing else is needed: every step checks the lease.
+    fn note_freeze(&self, now: Time, out: &mut Effects<'_, Self>) {
         if !self.has_lease(now) && self.stay.is_some() {
             out.note("VW-1", format_args!("freezes: its lease has ended"));
         }
     }
 
-    /// VW-4.
+    /// VW-4. Keeps an input until the node acts in its view, or drops it if that view has ended.
     fn hold(&mut self, held: Held<P::Message, P::Report, P::Timer>, out: &mut Effects<'_, Self>) {
         let current = self.view.as_ref().map(View::epoch);
         if Some(held.epoch()) >= current {
@@ -319,17 +320,18 @@ impl<P: InViews> Viewed<P> {
 
     /// Does everything that is possible now: gathers reports, starts, and handles queued commands
     /// and held inputs.
-    fn act(&mut self, now: Time, out: &mut Effects<'_, Self>) {
-        self.gather();
-        self.start(now, out);
+    fn proceed(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+        self.gather_reports();
+        self.start_view(now, out);
         if !self.acts(now) {
             return;
         }
         self.run_queued(now, out);
         let Some(current) = self.view.as_ref().map(View::epoch) else { return };
-        let (due, later) = core::mem::take(&mut self.held).into_iter().partition(|held| held.epoch() == current);
-        self.held = later;
-        for held in due {
+        let (of_this_view, of_later_views) =
+            core::mem::take(&mut self.held).into_iter().partition(|held| held.epoch() == current);
+        self.held = of_later_views;
+        for held in of_this_view {
             match held {
                 Held::Message { from, envelope: Envelope { content: Content::Inner(message), .. } } => {
                     self.pass(now, Input::Message { from, message }, out);
@@ -358,7 +360,7 @@ impl<P: InViews> Viewed<P> {
     }
 
     /// VW-3. Reports on this view that arrived before the view itself count too.
-    fn gather(&mut self) {
+    fn gather_reports(&mut self) {
         let (ViewPhase::Gathering(reports), Some(view)) = (&mut self.phase, &self.view) else { return };
         self.held.retain(|held| match held {
             Held::Message { from, envelope: Envelope { epoch, content: Content::Report(report) } }
@@ -371,8 +373,8 @@ impl<P: InViews> Viewed<P> {
         });
     }
 
-    /// VW-3. No node starts without a lease.
-    fn start(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    /// VW-3. Acts in the view if all reports are in and the node has a lease.
+    fn start_view(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         let (ViewPhase::Gathering(reports), Some(view)) = (&self.phase, &self.view) else { return };
         if !self.has_lease(now) || !view.continuing_members().all(|node| reports.contains_key(&node)) {
             return;
@@ -384,18 +386,18 @@ impl<P: InViews> Viewed<P> {
         let view = view.clone();
         out.note("VW-3", format_args!("begins in {view}, with {} reports", reports.len()));
         self.phase = ViewPhase::Acting;
-        let mut sink = ViewedSink { epoch: view.epoch(), until: self.until, out };
+        let mut sink = ViewedSink { epoch: view.epoch(), lease_end: self.lease_end, out };
         self.inner.resume(now, *self.me, &view, &reports, &mut Effects::new(&mut sink));
     }
 
     fn has_lease(&self, now: Time) -> bool {
-        self.until.is_some_and(|until| now < until)
+        self.lease_end.is_some_and(|end| now < end)
     }
 
     /// Steps the inner protocol; its effects belong to the current view.
     fn pass(&mut self, now: Time, input: Input<P>, out: &mut Effects<'_, Self>) {
         let epoch = self.view.as_ref().map(View::epoch).unwrap_or_default();
-        let mut sink = ViewedSink { epoch, until: self.until, out };
+        let mut sink = ViewedSink { epoch, lease_end: self.lease_end, out };
         self.inner.step(now, input, &mut Effects::new(&mut sink));
     }
 }
@@ -403,7 +405,7 @@ impl<P: InViews> Viewed<P> {
 /// Receives the inner protocol's effects, and adds the view and the lease to them.
 struct ViewedSink<'a, 'b, P: InViews> {
     epoch: Epoch,
-    until: Option<Time>,
+    lease_end: Option<Time>,
     out: &'a mut Effects<'b, Viewed<P>>,
 }
 
@@ -424,7 +426,7 @@ impl<P: InViews> Sink<P> for ViewedSink<'_, '_, P> {
             Effect::SetTimer { timer, span } => Effect::SetTimer { timer: ViewedTimer::Inner(self.epoch, timer), span },
             Effect::CancelTimer(timer) => Effect::CancelTimer(ViewedTimer::Inner(self.epoch, timer)),
             Effect::Emit { event, order } => {
-                let event = match self.until {
+                let event = match self.lease_end {
                     Some(until) => event.within(until),
                     None => event,
                 };

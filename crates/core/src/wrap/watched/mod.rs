@@ -67,8 +67,8 @@ pub enum Detector {
         /// How much later than that a heartbeat may arrive.
         bound: Duration,
     },
-    /// When a live peer would be silent for so long only with this probability, judged by the
-    /// latest gaps between heartbeats.
+    /// When the silence is so improbable for a live peer, judged by its latest gaps between
+    /// heartbeats, that φ reaches the threshold.
     Accrual {
         period: Duration,
         threshold: Threshold,
@@ -108,7 +108,7 @@ pub struct Watched<P> {
     incarnation: Incarnation,
     inner: P,
     /// Number of heartbeats that this incarnation has sent; always 0 with a fixed bound.
-    beats: u64,
+    beats_sent: u64,
     peers: BTreeMap<NodeId, Peer>,
 }
 
@@ -139,10 +139,10 @@ impl<P: Protocol> Protocol for Watched<P> {
         match input {
             Input::Start { durable, incarnation } => self.start(now, durable, incarnation, out),
             Input::Message { from, message } => self.receive(now, from, message, out),
-            Input::Timer(WatchedTimer::Beat) => self.beat(out),
-            Input::Timer(WatchedTimer::Silence(peer)) => self.timed_out(now, peer, out),
-            Input::Suspect(node) => self.crash_reported(now, node, out),
-            Input::Trust(node) => self.return_reported(now, node, out),
+            Input::Timer(WatchedTimer::Beat) => self.send_heartbeat(out),
+            Input::Timer(WatchedTimer::Silence(peer)) => self.on_timeout(now, peer, out),
+            Input::Suspect(node) => self.on_crash_report(now, node, out),
+            Input::Trust(node) => self.on_return_report(now, node, out),
             Input::Timer(WatchedTimer::Inner(timer)) => self.pass(now, Input::Timer(timer), out),
             Input::Command(command) => self.pass(now, Input::Command(command), out),
             Input::Saved(count) => self.pass(now, Input::Saved(count), out),
@@ -158,7 +158,7 @@ impl<P: Protocol> Watched<P> {
     /// Creates the node `me` of this group, which watches all other members with this detector.
     pub fn new(me: NodeId, group: Group, inner: P, detector: Detector) -> Self {
         let config = Fixed::new(Config { me, group, detector });
-        Self { config, incarnation: Incarnation::FIRST, inner, beats: 0, peers: BTreeMap::new() }
+        Self { config, incarnation: Incarnation::FIRST, inner, beats_sent: 0, peers: BTreeMap::new() }
     }
 
     /// The inner protocol.
@@ -171,43 +171,44 @@ impl<P: Protocol> Watched<P> {
         self.peers.get(&peer).is_some_and(|peer| peer.is_suspected)
     }
 
-    /// The value of φ for this peer at this instant, in thousandths; `None` with a fixed bound.
+    /// The level of suspicion φ of this peer at this instant, in thousandths; `None` with a fixed
+    /// bound.
     pub fn level(&self, peer: NodeId, now: Time) -> Option<u32> {
         let pace = self.peers.get(&peer)?.pace.as_ref()?;
-        Some(pace.level(now.since(pace.last_sign), self.config.detector.period()))
+        Some(pace.phi(now.since(pace.last_sign), self.config.detector.period()))
     }
 
     /// WA-1. An incarnation starts with trust in every peer, and without knowledge of their
     /// incarnations or pace. A node that is alone sends no heartbeats.
     fn start(&mut self, now: Time, durable: P::Durable, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         self.incarnation = incarnation;
-        self.beats = 0;
-        let fresh = Peer { incarnation: None, is_suspected: false, pace: self.initial_pace(now) };
-        self.peers = self.config.group.others(self.config.me).map(|peer| (peer, fresh.clone())).collect();
+        self.beats_sent = 0;
+        let initial = Peer { incarnation: None, is_suspected: false, pace: self.initial_pace(now) };
+        self.peers = self.config.group.others(self.config.me).map(|peer| (peer, initial.clone())).collect();
         self.pass(now, Input::Start { durable, incarnation }, out);
         if self.peers.is_empty() {
             return;
         }
-        self.beat(out);
+        self.send_heartbeat(out);
         for (&peer, watched) in &self.peers {
-            out.set_timer(WatchedTimer::Silence(peer), Span::exactly(self.allowed(watched)));
+            out.set_timer(WatchedTimer::Silence(peer), Span::exactly(self.allowed_silence(watched)));
         }
     }
 
     /// WA-1. A heartbeat promises nothing, so it does not wait for the disk. Only the pace needs
     /// numbered heartbeats; otherwise all are equal, so that the checker sees no new state.
-    fn beat(&mut self, out: &mut Effects<'_, Self>) {
-        out.multicast_ahead(&self.config.group, Signal::Beat { life: self.incarnation, number: self.beats });
+    fn send_heartbeat(&mut self, out: &mut Effects<'_, Self>) {
+        out.multicast_ahead(&self.config.group, Signal::Beat { life: self.incarnation, number: self.beats_sent });
         if matches!(self.config.detector, Detector::Accrual { .. }) {
-            self.beats += 1;
+            self.beats_sent += 1;
         }
         out.set_timer(WatchedTimer::Beat, Span::exactly(self.config.detector.period()));
     }
 
-    /// Delivers a message after it has counted as a sign of life of its sender.
+    /// Counts a message as a sign of life of its sender, then delivers it.
     fn receive(&mut self, now: Time, from: NodeId, signal: Signal<P::Message>, out: &mut Effects<'_, Self>) {
-        if self.is_current(now, from, signal.life(), out) {
-            self.sign_of_life(now, from, signal.beat(), out);
+        if self.record_incarnation(now, from, signal.life(), out) {
+            self.on_sign_of_life(now, from, signal.beat(), out);
         }
         match signal {
             Signal::Beat { .. } => {}
@@ -215,12 +216,19 @@ impl<P: Protocol> Watched<P> {
         }
     }
 
-    /// WA-6. Whether this is the current incarnation of a peer, as far as this node knows. Nodes
-    /// outside the group are not watched, nor is the node itself.
-    fn is_current(&mut self, now: Time, from: NodeId, life: Incarnation, out: &mut Effects<'_, Self>) -> bool {
+    /// WA-5 and WA-6. Records the incarnation that a message came from, and informs the inner
+    /// protocol if it is new. Returns whether it is the peer's current one, as far as this node
+    /// knows; `false` for the node itself and for nodes outside the group, which are not watched.
+    fn record_incarnation(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        incarnation: Incarnation,
+        out: &mut Effects<'_, Self>,
+    ) -> bool {
         let Some(peer) = self.peers.get_mut(&from) else { return false };
         let is_first = peer.incarnation.is_none();
-        match life.cmp(peer.incarnation.get_or_insert(life)) {
+        match incarnation.cmp(peer.incarnation.get_or_insert(incarnation)) {
             // A restarted node cannot know whether the peer restarted meanwhile and lost messages.
             Ordering::Equal if is_first && self.incarnation > Incarnation::FIRST => {
                 out.note("WA-5", format_args!("receives a message from {from} for the first time since it restarted"));
@@ -230,13 +238,13 @@ impl<P: Protocol> Watched<P> {
             Ordering::Less => {
                 out.note(
                     "WA-6",
-                    format_args!("ignores a message of {from}'s past incarnation {life} as a sign of life"),
+                    format_args!("ignores a message of {from}'s past incarnation {incarnation} as a sign of life"),
                 );
                 false
             }
             Ordering::Equal => true,
             Ordering::Greater => {
-                self.renew(now, from, life, out);
+                self.restarted(now, from, incarnation, out);
                 true
             }
         }
@@ -244,28 +252,28 @@ impl<P: Protocol> Watched<P> {
 
     /// WA-5. The peer has lost all unsaved state, so the inner protocol must learn of the restart.
     /// Its former pace no longer counts.
-    fn renew(&mut self, now: Time, from: NodeId, life: Incarnation, out: &mut Effects<'_, Self>) {
+    fn restarted(&mut self, now: Time, from: NodeId, incarnation: Incarnation, out: &mut Effects<'_, Self>) {
         let pace = self.initial_pace(now);
         let Some(peer) = self.peers.get_mut(&from) else { return };
-        peer.incarnation = Some(life);
+        peer.incarnation = Some(incarnation);
         peer.pace = pace;
-        out.note("WA-5", format_args!("learns of incarnation {life} of {from}"));
+        out.note("WA-5", format_args!("learns of incarnation {incarnation} of {from}"));
         self.suspect(now, from, out);
     }
 
     /// WA-2, WA-4 and WA-7. Any message postpones suspicion, but only heartbeats determine the
     /// pace: messages of the inner protocol arrive in bursts.
-    fn sign_of_life(&mut self, now: Time, from: NodeId, beat: Option<u64>, out: &mut Effects<'_, Self>) {
+    fn on_sign_of_life(&mut self, now: Time, from: NodeId, beat: Option<u64>, out: &mut Effects<'_, Self>) {
         let detector = self.config.detector;
         let Some(peer) = self.peers.get_mut(&from) else { return };
         if let (Some(pace), Detector::Accrual { period, threshold, window }) = (&mut peer.pace, detector) {
             if let Some(number) = beat {
-                let allowed = pace.allowed(threshold, period);
+                let allowed = pace.allowed_silence(threshold, period);
                 pace.learn(now, number, allowed, usize::from(window));
             }
             pace.last_sign = now;
         }
-        let allowed = self.peers.get(&from).map(|peer| self.allowed(peer)).unwrap_or_default();
+        let allowed = self.peers.get(&from).map(|peer| self.allowed_silence(peer)).unwrap_or_default();
         out.set_timer(WatchedTimer::Silence(from), Span::exactly(allowed));
         if self.suspects(from) {
             out.note("WA-4", format_args!("has a sign of life of {from}, and trusts it again"));
@@ -274,13 +282,13 @@ impl<P: Protocol> Watched<P> {
     }
 
     /// WA-3.
-    fn timed_out(&mut self, now: Time, peer: NodeId, out: &mut Effects<'_, Self>) {
+    fn on_timeout(&mut self, now: Time, peer: NodeId, out: &mut Effects<'_, Self>) {
         out.note("WA-3", format_args!("has received nothing from {peer} for too long"));
         self.suspect(now, peer, out);
     }
 
     /// WA-8. Reports on nodes that are not watched are passed on.
-    fn crash_reported(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
+    fn on_crash_report(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
         if !self.peers.contains_key(&node) {
             return self.pass(now, Input::Suspect(node), out);
         }
@@ -290,12 +298,12 @@ impl<P: Protocol> Watched<P> {
     }
 
     /// WA-8. The report counts as a sign of life.
-    fn return_reported(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
+    fn on_return_report(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
         if !self.peers.contains_key(&node) {
             return self.pass(now, Input::Trust(node), out);
         }
         out.note("WA-8", format_args!("learns from the driver that {node} is alive"));
-        self.sign_of_life(now, node, None, out);
+        self.on_sign_of_life(now, node, None, out);
     }
 
     fn suspect(&mut self, now: Time, node: NodeId, out: &mut Effects<'_, Self>) {
@@ -311,10 +319,10 @@ impl<P: Protocol> Watched<P> {
     }
 
     /// How long this peer may be silent.
-    fn allowed(&self, peer: &Peer) -> Duration {
+    fn allowed_silence(&self, peer: &Peer) -> Duration {
         match (self.config.detector, &peer.pace) {
             (Detector::FixedBound { period, bound }, _) => period + bound,
-            (Detector::Accrual { period, threshold, .. }, Some(pace)) => pace.allowed(threshold, period),
+            (Detector::Accrual { period, threshold, .. }, Some(pace)) => pace.allowed_silence(threshold, period),
             (Detector::Accrual { period, .. }, None) => period,
         }
     }

@@ -34,9 +34,10 @@ const OUTAGE_FACTOR: u64 = 2;
 /// The latest gaps between the heartbeats of one incarnation of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pace {
+    /// In nanoseconds, oldest first.
     gaps: VecDeque<u64>,
     sum: u128,
-    squares: u128,
+    sum_of_squares: u128,
     /// The number of the latest heartbeat, and its time.
     latest: Option<(u64, Time)>,
     /// The time of the latest sign of life of any kind.
@@ -47,36 +48,37 @@ impl Pace {
     /// The pace assumed at first: one heartbeat per period, with some deviation.
     pub(super) fn new(now: Time, period: Duration) -> Self {
         let period = period.nanos().min(MAX_GAP / 2);
-        let off = period / INITIAL_DEVIATION_DIVISOR;
-        let mut pace = Self { gaps: VecDeque::new(), sum: 0, squares: 0, latest: None, last_sign: now };
-        pace.push(period - off);
-        pace.push(period + off);
+        let deviation = period / INITIAL_DEVIATION_DIVISOR;
+        let mut pace = Self { gaps: VecDeque::new(), sum: 0, sum_of_squares: 0, latest: None, last_sign: now };
+        pace.push_gap(period - deviation);
+        pace.push_gap(period + deviation);
         pace
     }
 
-    /// Records a heartbeat. A duplicate or overtaken one is a sign of life, but gives no gap.
+    /// Records a heartbeat that arrived `now`. A duplicate or overtaken one gives no gap. `allowed`
+    /// is the silence that was allowed before it, `window` the number of gaps to remember.
     pub(super) fn learn(&mut self, now: Time, number: u64, allowed: Duration, window: usize) {
         if self.latest.is_some_and(|(latest, _)| number <= latest) {
             return;
         }
-        let before = self.latest.replace((number, now));
-        let Some((_, then)) = before else { return };
-        self.push(now.since(then).min(allowed.times(OUTAGE_FACTOR)).nanos().min(MAX_GAP));
+        let previous = self.latest.replace((number, now));
+        let Some((_, previous_at)) = previous else { return };
+        self.push_gap(now.since(previous_at).min(allowed.times(OUTAGE_FACTOR)).nanos().min(MAX_GAP));
         while self.gaps.len() > window.clamp(2, MAX_GAPS) {
-            self.pop();
+            self.pop_gap();
         }
     }
 
-    fn push(&mut self, gap: u64) {
+    fn push_gap(&mut self, gap: u64) {
         self.gaps.push_back(gap);
         self.sum += u128::from(gap);
-        self.squares += u128::from(gap).pow(2);
+        self.sum_of_squares += u128::from(gap).pow(2);
     }
 
-    fn pop(&mut self) {
+    fn pop_gap(&mut self) {
         let Some(gap) = self.gaps.pop_front() else { return };
         self.sum -= u128::from(gap);
-        self.squares -= u128::from(gap).pow(2);
+        self.sum_of_squares -= u128::from(gap).pow(2);
     }
 
     #[cfg(test)]
@@ -94,24 +96,26 @@ impl Pace {
     /// The standard deviation of the gaps, in nanoseconds, but at least a fraction of the period.
     pub(super) fn deviation(&self, period: Duration) -> u64 {
         let count = self.gaps.len().max(1) as u128;
-        let spread = (count * self.squares).saturating_sub(self.sum.pow(2));
-        let deviation = spread.isqrt() / count;
+        // count² times the variance.
+        let scaled_variance = (count * self.sum_of_squares).saturating_sub(self.sum.pow(2));
+        let deviation = scaled_variance.isqrt() / count;
         (deviation as u64).max(period.nanos() / MIN_DEVIATION_DIVISOR)
     }
 
     /// How long the peer may be silent before φ reaches the threshold.
-    pub(super) fn allowed(&self, threshold: Threshold, period: Duration) -> Duration {
+    pub(super) fn allowed_silence(&self, threshold: Threshold, period: Duration) -> Duration {
         let deviations = u128::from(threshold.deviations());
         let slack = u128::from(self.deviation(period)) * deviations / 1_000;
         Duration::from_nanos(self.mean().saturating_add(u64::try_from(slack).unwrap_or(u64::MAX)))
     }
 
-    /// The value of φ after this silence, in thousandths. [`allowed`](Self::allowed) rounds down to
-    /// nanoseconds, so this rounds up: otherwise the level after the silence that a threshold
-    /// allows would be below that threshold, and 0 for the lowest one.
-    pub(super) fn level(&self, silence: Duration, period: Duration) -> u32 {
+    /// The value of φ after this silence, in thousandths.
+    /// [`allowed_silence`](Self::allowed_silence) rounds down to nanoseconds, so this rounds up:
+    /// otherwise the level after the silence that a threshold allows would be below that threshold,
+    /// and 0 for the lowest one.
+    pub(super) fn phi(&self, silence: Duration, period: Duration) -> u32 {
         let beyond = u128::from(silence.nanos().saturating_sub(self.mean()));
         let deviations = (beyond * 1_000).div_ceil(u128::from(self.deviation(period).max(1)));
-        Threshold::reached(u64::try_from(deviations).unwrap_or(u64::MAX))
+        Threshold::phi_after(u64::try_from(deviations).unwrap_or(u64::MAX))
     }
 }

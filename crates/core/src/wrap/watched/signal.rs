@@ -4,7 +4,7 @@ use crate::wrap::prelude::*;
 use core::fmt;
 
 /// A heartbeat, or a message of the inner protocol. Either carries its sender's incarnation, and is
-/// a sign of life of it.
+/// a sign that the sender is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Signal<M> {
@@ -12,8 +12,8 @@ pub enum Signal<M> {
     Beat {
         /// The sender's incarnation.
         life: Incarnation,
-        /// The number of the heartbeat in that incarnation, where they are counted, to recognize
-        /// duplicates.
+        /// The number of the heartbeat in that incarnation, to recognize duplicates; always 0 with
+        /// a fixed bound.
         number: u64,
     },
     /// A message of the inner protocol.
@@ -28,7 +28,7 @@ impl<M> Signal<M> {
         }
     }
 
-    /// The number of the heartbeat; `None` if it is none.
+    /// The number of the heartbeat; `None` for a message of the inner protocol.
     pub const fn beat(&self) -> Option<u64> {
         match self {
             Self::Beat { number, .. } => Some(*number),
@@ -93,7 +93,7 @@ impl<M: Describe> Describe for Signal<M> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum WatchedTimer<T> {
-    /// The next heartbeat is due.
+    /// It is time to send the next heartbeat.
     Beat,
     /// No sign of life of this peer arrived in time.
     Silence(NodeId),

@@ -1,16 +1,16 @@
-//! The threshold of an accrual detector: φ, and the number of deviations at which the normal tail
-//! is 10^−φ.
+//! The threshold of an accrual failure detector: a value of φ, and the number of standard
+//! deviations at which the tail of the normal distribution is 10^−φ.
 
 use core::fmt;
 
-/// The level φ at which a peer is suspected, in thousandths: 8 means that a live peer is silent for
-/// so long once in 10⁸ times, if its heartbeats keep their pace.
+/// The level φ at which a peer is suspected, in thousandths: 8,000 (φ = 8) means
+/// that one in 10⁸ gaps between heartbeats of a live peer is as long, if they keep their pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Threshold(u32);
 
-/// The number of deviations, in thousandths, at which the normal tail is 10^−φ: for φ of 0.5, 0.75,
-/// 1 and so on up to 20.
+/// The number of standard deviations, in thousandths, at which the normal tail is 10^−φ: for φ of
+/// 0.5, 0.75, 1 and so on up to 20.
 const DEVIATIONS: [u64; 79] = [
     478, 924, 1_282, 1_587, 1_857, 2_102, 2_326, 2_535, 2_730, 2_915, 3_090, 3_257, 3_417, 3_571, 3_719, 3_862, 4_000,
     4_135, 4_265, 4_392, 4_515, 4_636, 4_753, 4_868, 4_981, 5_091, 5_199, 5_305, 5_409, 5_512, 5_612, 5_711, 5_808,
@@ -18,14 +18,16 @@ const DEVIATIONS: [u64; 79] = [
     7_271, 7_349, 7_425, 7_501, 7_576, 7_651, 7_724, 7_797, 7_870, 7_941, 8_012, 8_083, 8_153, 8_222, 8_291, 8_359,
     8_427, 8_494, 8_560, 8_627, 8_692, 8_757, 8_822, 8_886, 8_950, 9_013, 9_076, 9_139, 9_201, 9_262,
 ];
-const FIRST: u32 = 500;
-const STEP: u32 = 250;
+/// φ of the first table entry, in thousandths.
+const FIRST_PHI: u32 = 500;
+/// The difference in φ from one table entry to the next, in thousandths.
+const PHI_STEP: u32 = 250;
 
 impl Threshold {
     /// The lowest threshold: any silence longer than the mean gap is suspicious.
-    pub const MIN: Self = Self(FIRST);
+    pub const MIN: Self = Self(FIRST_PHI);
     /// The highest threshold.
-    pub const MAX: Self = Self(FIRST + STEP * (DEVIATIONS.len() as u32 - 1));
+    pub const MAX: Self = Self(FIRST_PHI + PHI_STEP * (DEVIATIONS.len() as u32 - 1));
     /// The default threshold, for groups on one network.
     pub const DEFAULT: Self = Self(8_000);
 
@@ -42,25 +44,25 @@ impl Threshold {
     /// How many deviations, in thousandths, a silence must exceed the mean by to reach this
     /// threshold. Values between two table entries are interpolated linearly.
     pub(super) fn deviations(self) -> u64 {
-        let beyond = self.0.saturating_sub(FIRST);
-        let (place, rest) = ((beyond / STEP) as usize, u64::from(beyond % STEP));
+        let beyond = self.0.saturating_sub(FIRST_PHI);
+        let (index, remainder) = ((beyond / PHI_STEP) as usize, u64::from(beyond % PHI_STEP));
         let last = DEVIATIONS[DEVIATIONS.len() - 1];
-        let at = |place: usize| DEVIATIONS.get(place).copied().unwrap_or(last);
-        at(place) + (at(place + 1) - at(place)) * rest / u64::from(STEP)
+        let entry = |index: usize| DEVIATIONS.get(index).copied().unwrap_or(last);
+        entry(index) + (entry(index + 1) - entry(index)) * remainder / u64::from(PHI_STEP)
     }
 
-    /// The level of a silence that exceeds the mean by this many thousandths of a deviation: 0
-    /// below the lowest threshold, and the highest threshold beyond the table.
-    pub(super) fn reached(deviations: u64) -> u32 {
+    /// The value of φ, in thousandths, of a silence that exceeds the mean by this many thousandths
+    /// of a deviation: 0 below the lowest threshold, and the highest threshold beyond the table.
+    pub(super) fn phi_after(deviations: u64) -> u32 {
         let above = DEVIATIONS.partition_point(|known| *known <= deviations);
         let (Some(&low), Some(&high)) =
-            (above.checked_sub(1).and_then(|place| DEVIATIONS.get(place)), DEVIATIONS.get(above))
+            (above.checked_sub(1).and_then(|index| DEVIATIONS.get(index)), DEVIATIONS.get(above))
         else {
             return if above == 0 { 0 } else { Self::MAX.0 };
         };
-        let part = (deviations - low) * u64::from(STEP) / (high - low);
+        let part = (deviations - low) * u64::from(PHI_STEP) / (high - low);
         // Both casts are safe: there are 79 entries, and `part` is less than a step.
-        FIRST + STEP * (above as u32 - 1) + part as u32
+        FIRST_PHI + PHI_STEP * (above as u32 - 1) + part as u32
     }
 }
 

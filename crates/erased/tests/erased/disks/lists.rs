@@ -1,6 +1,6 @@
 //! The smallest disks: one that distinguishes a lost disk from a new one, and one that is empty.
 
-use super::saving::{check, codec, erase, found, read_back, sealed, step};
+use super::saving::{check, codec, erase, read_back, read_write, state_at_start, step};
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use quorate_core::Durable;
@@ -42,8 +42,8 @@ proptest! {
 
 #[test]
 fn a_new_disk_and_a_lost_one_are_read_back_as_such() {
-    assert_eq!(found::<ListDisk>(read_back(&AnyDurable::default())), ListDisk::default());
-    assert_eq!(found::<ListDisk>(read_back(&AnyDurable::wiped())), ListDisk::wiped());
+    assert_eq!(state_at_start::<ListDisk>(read_back(&AnyDurable::default())), ListDisk::default());
+    assert_eq!(state_at_start::<ListDisk>(read_back(&AnyDurable::wiped())), ListDisk::wiped());
     assert!(read_back(&AnyDurable::wiped()) == AnyDurable::wiped());
     for disk in [AnyDurable::default(), AnyDurable::wiped()] {
         assert!(codec::<ListDisk>().unseal(disk.clone()).unwrap() == disk);
@@ -66,6 +66,6 @@ fn journals_have_the_text_form_of_a_write() {
 fn a_sealed_write_is_written_unchanged() {
     let write = erase::<ListDisk>(300);
     let bytes = postcard::to_allocvec(&write).unwrap();
-    assert_eq!(postcard::to_allocvec(&sealed(&write)).unwrap(), bytes);
-    assert!(sealed(&write) == sealed(&write) && sealed(&write) != sealed(&erase::<ListDisk>(301)));
+    assert_eq!(postcard::to_allocvec(&read_write(&write)).unwrap(), bytes);
+    assert!(read_write(&write) == read_write(&write) && read_write(&write) != read_write(&erase::<ListDisk>(301)));
 }

@@ -1,7 +1,7 @@
 //! A disk that cannot be read is refused with a sentence, and is neither lost nor treated as empty.
 
 use super::lists::ListDisk;
-use super::saving::{Savable, codec, erase, found, read_back, sealed};
+use super::saving::{Savable, codec, erase, read_back, read_write, state_at_start};
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use quorate_core::{Durable, Malformed};
@@ -37,7 +37,7 @@ fn logs<D: Savable>(writes: Vec<D::Write>) -> [AnyDurable; 2] {
     let mut kept = AnyDurable::default();
     for write in writes {
         let write = erase::<D>(write);
-        read.apply(sealed(&write));
+        read.apply(read_write(&write));
         kept.apply(write);
     }
     [read, read_back(&kept)]
@@ -49,7 +49,7 @@ fn a_newer_disk_is_refused_whether_its_log_has_a_checkpoint_or_not() {
         assert_eq!(codec::<ListDisk>().unseal(disk.clone()).err(), Some(NEWER));
         assert!(codec::<NewListDisk>().unseal(disk.clone()).is_ok());
         // A node that is started without this check finds a lost disk, not an empty one.
-        assert_eq!(found::<ListDisk>(disk), ListDisk::wiped());
+        assert_eq!(state_at_start::<ListDisk>(disk), ListDisk::wiped());
     }
     assert_eq!(
         NEWER.to_string(),
@@ -62,7 +62,7 @@ fn a_newer_disk_is_refused_whether_its_log_has_a_checkpoint_or_not() {
 fn an_older_disk_is_read() {
     for disk in logs::<ListDisk>(vec![7]) {
         let disk = codec::<NewListDisk>().unseal(disk).unwrap();
-        assert_eq!(found::<NewListDisk>(disk).0.items, [1, 7]);
+        assert_eq!(state_at_start::<NewListDisk>(disk).0.items, [1, 7]);
     }
 }
 
@@ -76,7 +76,7 @@ fn the_disk_of_another_algorithm_is_refused() {
             assert!(text.starts_with("The data on the disk belongs to another algorithm: "), "{text}");
             assert!(text.contains("Nothing was changed"), "{text}");
         }
-        assert_eq!(found::<ListDisk>(disk), ListDisk::wiped());
+        assert_eq!(state_at_start::<ListDisk>(disk), ListDisk::wiped());
     }
     let mut written = AnyDurable::default();
     written.apply(erase::<ReplicaDisk>(ballot(1)));
@@ -91,7 +91,7 @@ fn writes_to_an_unreadable_disk_lose_nothing() {
         disk.apply(erase::<ListDisk>(8));
         assert_eq!(codec::<ListDisk>().unseal(disk.clone()).err(), Some(NEWER));
         let disk = codec::<NewListDisk>().unseal(read_back(&disk)).unwrap();
-        assert_eq!(found::<NewListDisk>(disk).0.items, [1, 7, 8]);
+        assert_eq!(state_at_start::<NewListDisk>(disk).0.items, [1, 7, 8]);
     }
 }
 
@@ -102,7 +102,7 @@ fn try_everything(bytes: &[u8]) {
     let _ = codec::<ListDisk>().unseal(disk.clone());
     let _ = codec::<ReplicaDisk>().unseal(disk.clone());
     let _ = codec::<()>().unseal(disk.clone());
-    let _ = found::<ListDisk>(disk.clone());
+    let _ = state_at_start::<ListDisk>(disk.clone());
     if let Ok(write) = postcard::from_bytes::<AnyWrite>(bytes) {
         disk.apply(write);
     }

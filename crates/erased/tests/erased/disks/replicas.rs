@@ -1,6 +1,6 @@
 //! The disk of a replica, which uses all features of a disk.
 
-use super::saving::{check, codec, erase, found, read_back, sealed, step};
+use super::saving::{check, codec, erase, read_back, read_write, state_at_start, step};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use proptest::strategy::Just;
@@ -76,11 +76,11 @@ fn check_wrapped(was_lost: bool, checkpoint: usize, writes: &[Write]) {
     for (index, write) in writes.iter().enumerate() {
         typed.apply(write.clone());
         let wrapped = erase::<AnyDurable>(erase::<Durable>(write.clone()));
-        disk.apply(if index % 2 == 0 { wrapped } else { sealed(&wrapped) });
+        disk.apply(if index % 2 == 0 { wrapped } else { read_write(&wrapped) });
         if index == checkpoint {
             disk = read_back(&disk);
         }
     }
-    let inner: AnyDurable = found(codec::<AnyDurable>().unseal(read_back(&disk)).unwrap());
-    assert_eq!(found::<Durable>(codec::<Durable>().unseal(inner).unwrap()), typed);
+    let inner: AnyDurable = state_at_start(codec::<AnyDurable>().unseal(read_back(&disk)).unwrap());
+    assert_eq!(state_at_start::<Durable>(codec::<Durable>().unseal(inner).unwrap()), typed);
 }

@@ -74,7 +74,7 @@ pub(crate) fn erase<D: Savable>(write: D::Write) -> AnyWrite {
     step_both::<D>(|| Input::Command(write.clone())).saved.remove(0)
 }
 
-pub(crate) fn found<D: Savable>(durable: AnyDurable) -> D {
+pub(crate) fn state_at_start<D: Savable>(durable: AnyDurable) -> D {
     step_both::<D>(|| Input::Start { durable: durable.clone(), incarnation: Incarnation::FIRST }).found.remove(0)
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn read_back(durable: &AnyDurable) -> AnyDurable {
     postcard::from_bytes(&postcard::to_allocvec(durable).unwrap()).unwrap()
 }
 
-pub(crate) fn sealed(write: &AnyWrite) -> AnyWrite {
+pub(crate) fn read_write(write: &AnyWrite) -> AnyWrite {
     postcard::from_bytes(&postcard::to_allocvec(write).unwrap()).unwrap()
 }
 
@@ -121,15 +121,15 @@ pub(crate) fn check<D: Savable + fmt::Debug>(was_lost: bool, steps: Vec<Step<D::
             }
             Step::ReadWrite(write) => {
                 typed.apply(write.clone());
-                disk.apply(sealed(&erase::<D>(write)));
+                disk.apply(read_write(&erase::<D>(write)));
             }
             Step::ReadBack => disk = read_back(&disk),
             Step::Unseal => disk = codec::<D>().unseal(disk).unwrap(),
             Step::Copy => disk = disk.clone(),
         }
-        assert_eq!(found::<D>(disk.clone()), typed);
+        assert_eq!(state_at_start::<D>(disk.clone()), typed);
     }
     let unsealed = codec::<D>().unseal(read_back(&disk)).unwrap();
-    assert_eq!(found::<D>(unsealed.clone()), typed);
+    assert_eq!(state_at_start::<D>(unsealed.clone()), typed);
     assert!(unsealed == codec::<D>().unseal(disk).unwrap());
 }

@@ -1,6 +1,6 @@
 //! A store keeps the disk of any algorithm over incarnations, checkpoints and crashes.
 
-use super::saving::{codec, erase, found};
+use super::saving::{codec, erase, state_at_start};
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 use quorate_core::{Durable as _, Incarnation, NodeId};
@@ -24,7 +24,7 @@ fn run_all(origin: Origin, runs: Vec<StoreRun>, seed: u64) {
     let mut expected = if origin == Origin::Founded { Durable::default() } else { Durable::wiped() };
     for StoreRun(appends) in runs {
         let (mut store, disk, _) = Store::<AnyDurable, _>::open_in(files.clone(), folder, owner, SMALL).unwrap();
-        assert_eq!(found::<Durable>(codec::<Durable>().unseal(disk).unwrap()), expected);
+        assert_eq!(state_at_start::<Durable>(codec::<Durable>().unseal(disk).unwrap()), expected);
         for (writes, has_checkpoint) in appends {
             let erased: Vec<AnyWrite> = writes.iter().cloned().map(erase::<Durable>).collect();
             store.append(&erased).unwrap();
@@ -32,7 +32,7 @@ fn run_all(origin: Origin, runs: Vec<StoreRun>, seed: u64) {
             if has_checkpoint {
                 store.checkpoint().unwrap();
             }
-            assert_eq!(found::<Durable>(store.contents().clone()), expected);
+            assert_eq!(state_at_start::<Durable>(store.contents().clone()), expected);
         }
         drop(store);
         files.power_on(Loss::Sectors { seed });

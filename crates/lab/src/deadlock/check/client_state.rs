@@ -7,14 +7,19 @@ use quorate_core::deadlock::{Agent, Graph, Need, WaitId};
 pub(super) const MAX_SITES: usize = 4;
 /// Maximum number of resources, each at its own site.
 pub(super) const MAX_RESOURCES: usize = 3;
+/// The largest wait number, which must fit in four bits.
 pub(super) const MAX_WAITS: u8 = 15;
+/// The packed form of a resource without a holder.
+const NO_HOLDER: u8 = 7;
 
-/// The visible state of a client. Wait numbers need no wraparound, because there are few.
+/// The visible state of a client. Waits of an agent are numbered from 1; there are so few that four
+/// bits suffice for a number. Sets have one bit per site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClientState {
     resources: u8,
     /// The agents that the process waits for: sites, or resources by their numbers.
-    on: u8,
+    awaited: u8,
+    /// Whether the process waits for any of them, not for all.
     any: bool,
     wait_id: u8,
     /// For each site, the last wait of its process that the process or the resource here has
@@ -30,36 +35,37 @@ pub(super) struct ClientState {
     /// The last wait that the process has aborted.
     aborted: u8,
     victim: bool,
+    /// Processes that a detector here has reported as deadlocked, one bit per site.
     reported: u8,
 }
 
 /// Limits a number to four bits.
-fn small(number: u64) -> u8 {
+fn to_four_bits(number: u64) -> u8 {
     u8::try_from(number).unwrap_or(MAX_WAITS).min(MAX_WAITS)
 }
 
 impl ClientState {
     pub(super) fn new(resources: usize) -> Self {
-        Self { resources: small(resources as u64), ..Self::default() }
+        Self { resources: to_four_bits(resources as u64), ..Self::default() }
     }
 
-    pub(super) fn waits(&mut self, wait_id: WaitId, on: u64, any: bool) {
-        (self.wait_id, self.on, self.any) = (small(wait_id.0), (on & 0xf) as u8, any);
+    pub(super) fn record_wait(&mut self, wait_id: WaitId, awaited: u64, any: bool) {
+        (self.wait_id, self.awaited, self.any) = (to_four_bits(wait_id.0), (awaited & 0xf) as u8, any);
     }
 
     pub(super) fn end_wait(&mut self, aborted: Option<WaitId>) {
-        (self.on, self.victim) = (0, false);
+        (self.awaited, self.victim) = (0, false);
         if let Some(wait_id) = aborted {
-            self.aborted = small(wait_id.0);
+            self.aborted = to_four_bits(wait_id.0);
         }
     }
 
-    pub(super) fn answers(&mut self, site: NodeId, wait_id: WaitId) {
-        self.settled.get_mut(site.index()).into_iter().for_each(|settled| *settled = small(wait_id.0));
+    pub(super) fn record_answer(&mut self, site: NodeId, wait_id: WaitId) {
+        self.settled.get_mut(site.index()).into_iter().for_each(|settled| *settled = to_four_bits(wait_id.0));
     }
 
     pub(super) fn set_holder(&mut self, holder: NodeId, fence: WaitId) {
-        (self.holder, self.fence) = (Some((holder.index() & 3) as u8), small(fence.0));
+        (self.holder, self.fence) = (Some((holder.index() & 3) as u8), to_four_bits(fence.0));
     }
 
     pub(super) fn clear_holder(&mut self) {
@@ -67,11 +73,11 @@ impl ClientState {
     }
 
     pub(super) fn record_received(&mut self, resource: usize, fence: WaitId) {
-        self.received.get_mut(resource).into_iter().for_each(|received| *received = small(fence.0));
+        self.received.get_mut(resource).into_iter().for_each(|received| *received = to_four_bits(fence.0));
     }
 
     pub(super) fn record_returned(&mut self, resource: usize, fence: WaitId) {
-        self.returned.get_mut(resource).into_iter().for_each(|returned| *returned = small(fence.0));
+        self.returned.get_mut(resource).into_iter().for_each(|returned| *returned = to_four_bits(fence.0));
     }
 
     pub(super) fn set_victim(&mut self) {
@@ -82,40 +88,40 @@ impl ClientState {
         self.victim
     }
 
-    pub(super) fn report(&mut self, members: u64) {
+    pub(super) fn record_report(&mut self, members: u64) {
         self.reported |= (members & 0xf) as u8;
     }
 
     pub(super) fn packed(&self) -> u64 {
         let mut word = Word::default();
-        word.put(u64::from(self.resources), 2);
-        word.put(u64::from(self.on), 4);
-        word.put(u64::from(self.any), 1);
-        word.put(u64::from(self.wait_id), 4);
-        word.put(u64::from(self.victim), 1);
-        word.put(u64::from(self.reported), 4);
-        self.settled.iter().for_each(|wait_id| word.put(u64::from(*wait_id), 4));
-        word.put(self.holder.map_or(7, u64::from), 3);
-        word.put(u64::from(self.fence), 4);
+        word.write(u64::from(self.resources), 2);
+        word.write(u64::from(self.awaited), 4);
+        word.write(u64::from(self.any), 1);
+        word.write(u64::from(self.wait_id), 4);
+        word.write(u64::from(self.victim), 1);
+        word.write(u64::from(self.reported), 4);
+        self.settled.iter().for_each(|wait_id| word.write(u64::from(*wait_id), 4));
+        word.write(self.holder.map_or(NO_HOLDER.into(), u64::from), 3);
+        word.write(u64::from(self.fence), 4);
         // Of a resource, only the latest received number and whether it was released matter.
-        self.received.iter().for_each(|fence| word.put(u64::from(*fence), 4));
-        let kept = self.received.iter().zip(&self.returned).map(|(received, returned)| received > returned);
-        kept.for_each(|kept| word.put(u64::from(kept), 1));
-        word.put(u64::from(self.aborted), 4);
+        self.received.iter().for_each(|fence| word.write(u64::from(*fence), 4));
+        let is_held = self.received.iter().zip(&self.returned).map(|(received, returned)| received > returned);
+        is_held.for_each(|is_held| word.write(u64::from(is_held), 1));
+        word.write(u64::from(self.aborted), 4);
         word.bits
     }
 
     fn unpacked(bits: u64) -> Self {
-        let mut word = Word { bits, used: 0 };
-        let mut next = |width| word.take(width) as u8;
+        let mut word = Word { bits, offset: 0 };
+        let mut next = |width| word.read(width) as u8;
         let mut state = Self::new(next(2).into());
-        state.on = next(4);
+        state.awaited = next(4);
         state.any = next(1) == 1;
         state.wait_id = next(4);
         state.victim = next(1) == 1;
         state.reported = next(4);
         state.settled.iter_mut().for_each(|wait_id| *wait_id = next(4));
-        state.holder = Some(next(3)).filter(|holder| *holder != 7);
+        state.holder = Some(next(3)).filter(|holder| *holder != NO_HOLDER);
         state.fence = next(4);
         state.received.iter_mut().for_each(|fence| *fence = next(4));
         let Self { received, returned, .. } = &mut state;
@@ -131,18 +137,19 @@ impl ClientState {
 #[derive(Default)]
 struct Word {
     bits: u64,
-    used: u32,
+    /// Number of bits written or read so far.
+    offset: u32,
 }
 
 impl Word {
-    fn put(&mut self, value: u64, width: u32) {
-        self.bits |= (value & ((1 << width) - 1)) << self.used;
-        self.used += width;
+    fn write(&mut self, value: u64, width: u32) {
+        self.bits |= (value & ((1 << width) - 1)) << self.offset;
+        self.offset += width;
     }
 
-    fn take(&mut self, width: u32) -> u64 {
-        let value = self.bits >> self.used & ((1 << width) - 1);
-        self.used += width;
+    fn read(&mut self, width: u32) -> u64 {
+        let value = self.bits >> self.offset & ((1 << width) - 1);
+        self.offset += width;
         value
     }
 }
@@ -150,7 +157,7 @@ impl Word {
 /// The actual wait-for graph, built from the visible states of all clients.
 struct FacetGraph {
     graph: Graph<Agent>,
-    all: Vec<ClientState>,
+    states: Vec<ClientState>,
 }
 
 fn process(site: usize) -> Agent {
@@ -163,35 +170,36 @@ fn resource(site: usize) -> Agent {
 
 impl FacetGraph {
     fn of(facets: &[u64]) -> Self {
-        let all: Vec<_> = facets.iter().map(|facet| ClientState::unpacked(*facet)).collect();
-        let mut actual = Self { graph: Graph::new(), all };
-        for site in 0..actual.all.len() {
-            actual.add_process(site);
-            actual.add_resource(site);
+        let states: Vec<_> = facets.iter().map(|facet| ClientState::unpacked(*facet)).collect();
+        let mut facet_graph = Self { graph: Graph::new(), states };
+        for site in 0..facet_graph.states.len() {
+            facet_graph.add_process(site);
+            facet_graph.add_resource(site);
         }
-        actual
+        facet_graph
     }
 
     /// A wait exists until the other agent has answered, even if the answer has not arrived yet.
     fn add_process(&mut self, site: usize) {
-        let state = self.all[site];
-        let takes = state.resources > 0;
-        let asked = (0..MAX_SITES).filter(|place| state.on >> place & 1 == 1);
-        let is_settled = |place: &usize| self.all.get(*place).is_some_and(|other| other.settled[site] >= state.wait_id);
-        let (settled, open): (Vec<_>, Vec<_>) = asked.partition(is_settled);
+        let state = self.states[site];
+        let uses_resources = state.resources > 0;
+        let awaited = (0..MAX_SITES).filter(|target| state.awaited >> target & 1 == 1);
+        let is_settled =
+            |target: &usize| self.states.get(*target).is_some_and(|other| other.settled[site] >= state.wait_id);
+        let (settled, open): (Vec<_>, Vec<_>) = awaited.partition(is_settled);
         if open.is_empty() || state.any && !settled.is_empty() {
             return;
         }
-        let on = open.into_iter().map(if takes { resource } else { process }).collect();
-        self.graph.wait(process(site), if state.any { Need::Any(on) } else { Need::All(on) });
+        let agents = open.into_iter().map(if uses_resources { resource } else { process }).collect();
+        self.graph.wait(process(site), if state.any { Need::Any(agents) } else { Need::All(agents) });
     }
 
     /// A resource waits for its holder until the holder has released it, unless it was granted to a
     /// process that had aborted.
     fn add_resource(&mut self, site: usize) {
-        let state = self.all[site];
-        let Some((holder, number)) = state.holder.map(usize::from).zip(self.number_of(site)) else { return };
-        let Some(other) = self.all.get(holder) else { return };
+        let state = self.states[site];
+        let Some((holder, number)) = state.holder.map(usize::from).zip(self.resource_number(site)) else { return };
+        let Some(other) = self.states.get(holder) else { return };
         let has_received = other.received[number] >= state.fence;
         let has_returned = other.returned[number] >= state.fence;
         let is_void = !has_received && other.aborted >= state.settled[holder];
@@ -200,11 +208,12 @@ impl FacetGraph {
         }
     }
 
-    /// Resources are at the first sites, one each.
-    fn number_of(&self, site: usize) -> Option<usize> {
-        Some(site).filter(|site| *site < usize::from(self.all[*site].resources))
+    /// The number of the resource at a site. Resources are at the first sites, one each.
+    fn resource_number(&self, site: usize) -> Option<usize> {
+        Some(site).filter(|site| *site < usize::from(self.states[*site].resources))
     }
 
+    /// The sites whose bits are set.
     fn sites(&self, mask: u8) -> impl Iterator<Item = usize> {
         (0..MAX_SITES).filter(move |site| mask >> site & 1 == 1)
     }
@@ -217,21 +226,26 @@ pub(super) fn reported_are_deadlocked(facets: &[u64]) -> bool {
     if reported == 0 {
         return true;
     }
-    let actual = FacetGraph::of(facets);
-    let stuck = actual.graph.stuck();
-    let is_mixed = actual.all.iter().any(|state| state.any);
-    let is_cause = |agent| is_mixed || actual.graph.deadlock_of(&agent).is_some();
-    actual.sites(reported).map(process).all(|agent| stuck.contains(&agent) && is_cause(agent))
+    let facet_graph = FacetGraph::of(facets);
+    let stuck = facet_graph.graph.stuck();
+    let has_any_waits = facet_graph.states.iter().any(|state| state.any);
+    let is_cause = |agent| has_any_waits || facet_graph.graph.deadlock_of(&agent).is_some();
+    facet_graph.sites(reported).map(process).all(|agent| stuck.contains(&agent) && is_cause(agent))
 }
 
 /// When nothing more can happen, every deadlock, and every cycle behind one, has a reported
 /// process.
 pub(super) fn deadlocks_are_reported(facets: &[u64]) -> bool {
-    let actual = FacetGraph::of(facets);
-    let reported = actual.all.iter().fold(0, |reported, state| reported | state.reported);
-    let record_event = |agent: &Agent| !agent.is_resource() && reported >> agent.site.index() & 1 == 1;
-    let behind = (0..actual.all.len()).filter_map(|site| actual.graph.deadlock_of(&process(site)));
-    actual.graph.deadlocks().into_iter().chain(behind).all(|one| one.waits.iter().any(|(agent, _)| record_event(agent)))
+    let facet_graph = FacetGraph::of(facets);
+    let reported = facet_graph.states.iter().fold(0, |reported, state| reported | state.reported);
+    let is_reported = |agent: &Agent| !agent.is_resource() && reported >> agent.site.index() & 1 == 1;
+    let hidden = (0..facet_graph.states.len()).filter_map(|site| facet_graph.graph.deadlock_of(&process(site)));
+    facet_graph
+        .graph
+        .deadlocks()
+        .into_iter()
+        .chain(hidden)
+        .all(|deadlock| deadlock.waits.iter().any(|(agent, _)| is_reported(agent)))
 }
 
 /// Every victim is part of a deadlock.
@@ -239,9 +253,9 @@ pub(super) fn victims_are_deadlocked(facets: &[u64]) -> bool {
     if !facets.iter().any(|facet| ClientState::unpacked(*facet).victim) {
         return true;
     }
-    let actual = FacetGraph::of(facets);
-    let victim = (0..actual.all.len()).filter(|site| actual.all[*site].victim);
-    victim.map(process).all(|agent| actual.graph.deadlock_of(&agent).is_some())
+    let facet_graph = FacetGraph::of(facets);
+    let victims = (0..facet_graph.states.len()).filter(|site| facet_graph.states[*site].victim);
+    victims.map(process).all(|agent| facet_graph.graph.deadlock_of(&agent).is_some())
 }
 
 /// No process is deadlocked.

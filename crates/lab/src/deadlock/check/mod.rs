@@ -31,8 +31,8 @@ impl CheckedFamily for Deadlock {
     fn check_clients(check: &CheckSpec<Self>) -> Result<Requesters, LabError> {
         let spec = check.spec();
         let settings = &spec.settings;
-        let is_one_each = settings.processes.is_none_or(|processes| processes == spec.nodes);
-        let rounds = check.rounds.filter(|_| is_one_each);
+        let has_one_process_per_site = settings.processes.is_none_or(|processes| processes == spec.nodes);
+        let rounds = check.rounds.filter(|_| has_one_process_per_site);
         // Resources are acquired one after the other, unless all at once.
         let one_by_one = settings.resources > 0 && settings.taking != Taking::AtOnce;
         let asking = if settings.resources > 0 { Asking::All } else { asking(&spec) };
@@ -47,7 +47,7 @@ impl CheckedFamily for Deadlock {
         if let Some(option) = args.deadlock.not_applicable_to_checks() {
             return Err(DeadlockError::NotInChecks { option }.into());
         }
-        let settings = args.deadlock.changed(Settings::default());
+        let settings = args.deadlock.applied_to(Settings::default());
         let one_by_one = settings.resources > 0 && settings.taking != Taking::AtOnce;
         if one_by_one && args.deadlock.has_fan_out() {
             return Err(DeadlockError::OneByOne.into());

@@ -38,12 +38,12 @@ impl Requesters {
         (asking, fan_out, in_order): (Asking, usize, bool),
         resolves: bool,
     ) -> Result<Self, CheckError> {
-        let is_spread = resources.iter().all(|resource| resource.number == 0);
+        let has_one_per_site = resources.iter().all(|resource| resource.number == 0);
         // A resource waits once per grant.
-        let waits = |rounds: u8| usize::from(rounds) * if resources.is_empty() { 1 } else { sites };
-        let rounds = rounds.filter(|rounds| waits(*rounds) < usize::from(MAX_WAITS));
+        let max_waits = |rounds: u8| usize::from(rounds) * if resources.is_empty() { 1 } else { sites };
+        let rounds = rounds.filter(|rounds| max_waits(*rounds) < usize::from(MAX_WAITS));
         match rounds {
-            Some(rounds) if sites <= MAX_SITES && resources.len() <= MAX_RESOURCES && is_spread => {
+            Some(rounds) if sites <= MAX_SITES && resources.len() <= MAX_RESOURCES && has_one_per_site => {
                 Ok(Self { sites, resources, rounds, asking, fan_out, in_order, resolves })
             }
             Some(_) | None => {
@@ -67,18 +67,23 @@ impl Requesters {
     fn needs(&self, client: &Requester) -> Vec<Need<Agent>> {
         let others = self.others(client);
         let mut needs = Vec::new();
-        for chosen in 1_u32..1 << others.len() {
-            let on: Vec<_> =
-                others.iter().enumerate().filter(|(place, _)| chosen >> place & 1 == 1).map(|(_, on)| *on).collect();
-            if on.len() > self.fan_out {
+        // Each number is a nonempty subset of the others, one bit per agent.
+        for subset in 1_u32..1 << others.len() {
+            let agents: Vec<_> = others
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| subset >> index & 1 == 1)
+                .map(|(_, agent)| *agent)
+                .collect();
+            if agents.len() > self.fan_out {
                 continue;
             }
-            let is_one = on.len() == 1;
+            let is_single = agents.len() == 1;
             match self.asking {
-                Asking::All => needs.push(Need::All(on)),
-                Asking::Any => needs.push(Need::Any(on)),
-                Asking::Mixed if is_one => needs.push(Need::All(on)),
-                Asking::Mixed => needs.extend([Need::All(on.clone()), Need::Any(on)]),
+                Asking::All => needs.push(Need::All(agents)),
+                Asking::Any => needs.push(Need::Any(agents)),
+                Asking::Mixed if is_single => needs.push(Need::All(agents)),
+                Asking::Mixed => needs.extend([Need::All(agents.clone()), Need::Any(agents)]),
             }
         }
         needs
@@ -93,9 +98,10 @@ impl Requesters {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Requester {
     node: NodeId,
-    left: u8,
+    /// Number of requests that the process may still send.
+    remaining: u8,
     awaits_event: bool,
-    waits: bool,
+    is_waiting: bool,
     /// The agents that wait for its process, or the resources that the process holds.
     obligations: BTreeSet<Agent>,
     state: ClientState,
@@ -110,10 +116,10 @@ impl Requester {
                 }
             }
             Event::Waits { wait_id, need, .. } => {
-                self.waits = true;
-                let place = |agent: &Agent| clients.number_of(*agent).unwrap_or(agent.site.index());
-                let on = need.on().iter().fold(0, |mask, agent| mask | 1_u64 << place(agent));
-                self.state.waits(*wait_id, on, need.is_any());
+                self.is_waiting = true;
+                let bit_of = |agent: &Agent| clients.number_of(*agent).unwrap_or(agent.site.index());
+                let awaited = need.on().iter().fold(0, |mask, agent| mask | 1_u64 << bit_of(agent));
+                self.state.record_wait(*wait_id, awaited, need.is_any());
             }
             // The process has acquired the resource.
             Event::Asked { by, wait_id, .. } if by.is_resource() => {
@@ -138,7 +144,7 @@ impl Requester {
                 if !agent.is_resource() {
                     self.obligations.remove(to);
                 }
-                self.state.answers(to.site, *wait_id);
+                self.state.record_answer(to.site, *wait_id);
             }
             Event::Runs { agent, .. } if agent.is_resource() => self.state.clear_holder(),
             Event::Runs { .. } => self.resume(None),
@@ -148,15 +154,15 @@ impl Requester {
                     self.obligations.remove(by);
                 }
             }
-            Event::Deadlock(report) if !clients.resolves => self.state.report(members(report)),
+            Event::Deadlock(report) if !clients.resolves => self.state.record_report(members(report)),
             Event::Victim { .. } => self.state.set_victim(),
             Event::Deadlock(_) | Event::Refused(_) => {}
         }
     }
 
-    fn resume(&mut self, given_up: Option<WaitId>) {
-        self.waits = false;
-        self.state.end_wait(given_up);
+    fn resume(&mut self, aborted: Option<WaitId>) {
+        self.is_waiting = false;
+        self.state.end_wait(aborted);
     }
 }
 
@@ -173,7 +179,14 @@ impl Clients for Requesters {
 
     fn initial(&self, node: NodeId) -> Requester {
         let state = ClientState::new(self.resources.len());
-        Requester { node, left: self.rounds, awaits_event: false, waits: false, obligations: BTreeSet::new(), state }
+        Requester {
+            node,
+            remaining: self.rounds,
+            awaits_event: false,
+            is_waiting: false,
+            obligations: BTreeSet::new(),
+            state,
+        }
     }
 
     fn offers(&self, client: &Requester) -> Vec<Offer<Command>> {
@@ -181,22 +194,22 @@ impl Clients for Requesters {
         if client.awaits_event {
             return Vec::new();
         }
-        if client.waits {
+        if client.is_waiting {
             let gives_up = client.state.is_victim().then(|| offer(Command::GiveUp { process: 0 }, true));
             return gives_up.into_iter().collect();
         }
         let answers = client.obligations.iter().map(|to| offer(Command::Answer { process: 0, to: *to }, true));
-        let asks = if client.left > 0 { self.needs(client) } else { Vec::new() };
-        let asks = asks.into_iter().map(|need| offer(Command::Ask { process: 0, need }, false));
-        answers.chain(asks).collect()
+        let needs = if client.remaining > 0 { self.needs(client) } else { Vec::new() };
+        let requests = needs.into_iter().map(|need| offer(Command::Ask { process: 0, need }, false));
+        answers.chain(requests).collect()
     }
 
-    fn observe(&self, client: &mut Requester, news: ClientStep<'_, Command, Event>, _story: &mut StepRecord) {
-        match news {
+    fn observe(&self, client: &mut Requester, step: ClientStep<'_, Command, Event>, _record: &mut StepRecord) {
+        match step {
             ClientStep::Issued(command) => {
                 client.awaits_event = true;
                 if let Command::Ask { .. } = command {
-                    client.left = client.left.saturating_sub(1);
+                    client.remaining = client.remaining.saturating_sub(1);
                 }
             }
             ClientStep::Emitted(event) => {
@@ -210,7 +223,7 @@ impl Clients for Requesters {
     }
 
     /// A wait without end is not a violation: the detector must find it.
-    fn is_waiting(&self, _user: &Requester) -> bool {
+    fn is_waiting(&self, _client: &Requester) -> bool {
         false
     }
 
@@ -219,13 +232,13 @@ impl Clients for Requesters {
     }
 
     fn properties(&self) -> Vec<Property> {
-        let phantom: Judge =
+        let no_phantom: Judge =
             if self.resolves { client_state::victims_are_deadlocked } else { client_state::reported_are_deadlocked };
-        let found: Judge =
+        let all_found: Judge =
             if self.resolves { client_state::none_is_deadlocked } else { client_state::deadlocks_are_reported };
         vec![
-            Property { name: "no-phantom", judged: Judged::ByState(phantom) },
-            Property { name: "all-found", judged: Judged::ByEnds(found) },
+            Property { name: "no-phantom", judged: Judged::ByState(no_phantom) },
+            Property { name: "all-found", judged: Judged::ByEnds(all_found) },
         ]
     }
 }

@@ -12,8 +12,10 @@ pub struct ActualWaits {
     waits: BTreeMap<Agent, (WaitId, Need<Agent>)>,
     /// The last grant of each resource: the holder, and the holder's wait that the grant answered.
     granted: BTreeMap<Agent, (Agent, WaitId)>,
+    /// For each resource, the last of its waits that its holder has learnt of.
     received: BTreeMap<Agent, WaitId>,
-    given_up: BTreeMap<Agent, WaitId>,
+    /// The last wait that each agent has aborted.
+    aborted: BTreeMap<Agent, WaitId>,
 }
 
 impl ActualWaits {
@@ -21,7 +23,8 @@ impl ActualWaits {
         match event {
             Event::Waits { agent, wait_id, need } => {
                 // A grant to a process that has aborted returns automatically.
-                let is_void = self.granted.get(agent).is_some_and(|(holder, asked)| self.has_given_up(*holder, *asked));
+                let is_void =
+                    self.granted.get(agent).is_some_and(|(holder, answered)| self.has_aborted(*holder, *answered));
                 if !(agent.is_resource() && is_void) {
                     self.waits.insert(*agent, (*wait_id, need.clone()));
                 }
@@ -45,13 +48,13 @@ impl ActualWaits {
         }
     }
 
-    fn has_given_up(&self, agent: Agent, wait_id: WaitId) -> bool {
-        self.given_up.get(&agent).is_some_and(|latest| wait_id <= *latest)
+    fn has_aborted(&self, agent: Agent, wait_id: WaitId) -> bool {
+        self.aborted.get(&agent).is_some_and(|latest| wait_id <= *latest)
     }
 
     /// Records that an agent answers another one's wait.
     fn record_answer(&mut self, agent: Agent, to: Agent, wait_id: WaitId) {
-        let Some((_, need)) = self.waits.get_mut(&to).filter(|(waits, _)| *waits == wait_id) else { return };
+        let Some((_, need)) = self.waits.get_mut(&to).filter(|(current_id, _)| *current_id == wait_id) else { return };
         let has_ended = match need {
             Need::All(on) => {
                 on.retain(|other| *other != agent);
@@ -65,7 +68,7 @@ impl ActualWaits {
     }
 
     fn end_wait(&mut self, agent: Agent, wait_id: WaitId) {
-        if self.waits.get(&agent).is_some_and(|(waits, _)| *waits == wait_id) {
+        if self.waits.get(&agent).is_some_and(|(current_id, _)| *current_id == wait_id) {
             self.waits.remove(&agent);
         }
     }
@@ -73,10 +76,11 @@ impl ActualWaits {
     /// Records that an agent aborts a wait.
     fn abort(&mut self, agent: Agent, wait_id: WaitId) {
         self.end_wait(agent, wait_id);
-        self.given_up.insert(agent, wait_id);
+        self.aborted.insert(agent, wait_id);
         let Self { waits, granted, received, .. } = self;
-        waits.retain(|resource, (own, _)| {
-            let is_void = granted.get(resource) == Some(&(agent, wait_id)) && received.get(resource) != Some(own);
+        waits.retain(|resource, (current_id, _)| {
+            let is_void =
+                granted.get(resource) == Some(&(agent, wait_id)) && received.get(resource) != Some(current_id);
             !(resource.is_resource() && is_void)
         });
     }
@@ -102,22 +106,24 @@ impl ActualWaits {
     /// behind another deadlock.
     pub fn deadlocks(&self) -> Vec<Deadlock<Agent>> {
         let graph = self.graph();
-        let behind = self.waits.keys().filter_map(|agent| graph.deadlock_of(agent));
-        graph.deadlocks().into_iter().chain(behind).collect()
+        let hidden = self.waits.keys().filter_map(|agent| graph.deadlock_of(agent));
+        graph.deadlocks().into_iter().chain(hidden).collect()
     }
 
     /// Returns why a report does not describe an actual deadlock; `None` if it does.
     pub fn objection(&self, report: &Report) -> Option<String> {
-        let wrong = |agent: &Agent, wait_id: WaitId, need: &Need<Agent>| {
-            let Some((own, on)) = self.waits.get(agent) else { return Some(format!("{agent} does not wait")) };
-            if *own != wait_id {
+        let objection_to = |agent: &Agent, wait_id: WaitId, need: &Need<Agent>| {
+            let Some((current_id, current_need)) = self.waits.get(agent) else {
+                return Some(format!("{agent} does not wait"));
+            };
+            if *current_id != wait_id {
                 return Some(format!("{agent} has another wait by now"));
             }
-            let gone = need.on().iter().find(|other| !on.on().contains(other));
-            gone.map(|other| format!("{agent} does not wait for {other} any more"))
+            let ended = need.on().iter().find(|other| !current_need.on().contains(other));
+            ended.map(|other| format!("{agent} does not wait for {other} any more"))
         };
-        let untrue = report.waits.iter().find_map(|wait| wrong(&wait.agent, wait.wait_id, &wait.need));
-        untrue.or_else(|| self.is_no_deadlock(report).then(|| "the reported agents can continue".to_owned()))
+        let first_objection = report.waits.iter().find_map(|wait| objection_to(&wait.agent, wait.wait_id, &wait.need));
+        first_objection.or_else(|| self.is_no_deadlock(report).then(|| "the reported agents can continue".to_owned()))
     }
 
     /// Whether the reported agents do not block each other: without the others they form no cycle,

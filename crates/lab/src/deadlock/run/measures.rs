@@ -11,17 +11,16 @@ use std::collections::BTreeMap;
 /// Waits, reports and messages so far.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
-    truth: ActualWaits,
+    actual_waits: ActualWaits,
     waits: u64,
-    /// Number of waits between two sites.
-    remote: u64,
+    waits_between_sites: u64,
     reports: Vec<Report>,
     phantoms: u64,
-    victims: u64,
-    detector: u64,
-    /// Messages that resolve deadlocks.
-    rulings: u64,
-    stuck_since: BTreeMap<Agent, Time>,
+    aborts: u64,
+    detector_messages: u64,
+    resolution_messages: u64,
+    deadlocked_since: BTreeMap<Agent, Time>,
+    /// The delays from deadlocks to their reports.
     delays: Vec<Duration>,
 }
 
@@ -33,19 +32,19 @@ impl Measures {
         let mean = (!self.delays.is_empty()).then(|| sum / self.delays.len() as f64);
         DeadlockSummary {
             waits: self.waits,
-            waits_between_sites: self.remote,
+            waits_between_sites: self.waits_between_sites,
             deadlocks_told: self.reports.len() as u64,
             phantoms_told: self.phantoms,
-            gave_up: self.victims,
+            gave_up: self.aborts,
             stuck_at_end: self
-                .truth
+                .actual_waits
                 .deadlocked_agents()
                 .iter()
                 .filter(|agent| !agent.is_resource())
                 .map(ToString::to_string)
                 .collect(),
-            detector_messages: self.detector,
-            resolution_messages: self.rulings,
+            detector_messages: self.detector_messages,
+            resolution_messages: self.resolution_messages,
             delay_mean: mean,
             delay_most: slowest,
             delay_unit: unit_name,
@@ -55,8 +54,8 @@ impl Measures {
 
     fn count(&mut self, class: Class, copies: u64) {
         match class {
-            Class::Algorithm => self.detector += copies,
-            Class::Announcement => self.rulings += copies,
+            Class::Algorithm => self.detector_messages += copies,
+            Class::Announcement => self.resolution_messages += copies,
             Class::Control => {}
         }
     }
@@ -65,17 +64,17 @@ impl Measures {
         match event {
             Event::Waits { agent, need, .. } => {
                 self.waits += need.on().len() as u64;
-                self.remote += need.on().iter().filter(|other| other.site != agent.site).count() as u64;
+                self.waits_between_sites += need.on().iter().filter(|other| other.site != agent.site).count() as u64;
             }
             Event::Deadlock(report) => {
-                if self.truth.objection(report).is_some() {
+                if self.actual_waits.objection(report).is_some() {
                     self.phantoms += 1;
                 }
-                let since = report.waits.iter().filter_map(|wait| self.stuck_since.get(&wait.agent)).max();
+                let since = report.waits.iter().filter_map(|wait| self.deadlocked_since.get(&wait.agent)).max();
                 self.delays.extend(since.map(|since| time.since(*since)));
                 self.reports.push(report.clone());
             }
-            Event::GaveUp { .. } => self.victims += 1,
+            Event::GaveUp { .. } => self.aborts += 1,
             Event::Asked { .. }
             | Event::Answers { .. }
             | Event::Runs { .. }
@@ -83,17 +82,18 @@ impl Measures {
             | Event::Victim { .. }
             | Event::Refused(_) => {}
         }
-        self.truth.record_event(event);
+        self.actual_waits.record_event(event);
         if let Event::Waits { .. } | Event::GaveUp { .. } = event {
-            let stuck = self.truth.deadlocked_agents();
-            self.stuck_since.retain(|agent, _| stuck.contains(agent));
-            for agent in stuck {
-                self.stuck_since.entry(agent).or_insert(time);
+            let deadlocked = self.actual_waits.deadlocked_agents();
+            self.deadlocked_since.retain(|agent, _| deadlocked.contains(agent));
+            for agent in deadlocked {
+                self.deadlocked_since.entry(agent).or_insert(time);
             }
         }
     }
 }
 
+/// Maximum number of reports in a summary.
 const MAX_REPORTS: usize = 20;
 
 impl Observer<Command, Event> for Measures {

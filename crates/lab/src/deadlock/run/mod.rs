@@ -12,7 +12,7 @@ pub use actual_waits::ActualWaits;
 pub use measures::{DeadlockSummary, Measures};
 pub use properties::{Bound, Properties};
 pub use requests::{Asking, Demand, Taking};
-pub use workload::{Processes, Reader};
+pub use workload::{CommandParser, Processes};
 
 use quorate_core::deadlock::Event;
 use quorate_core::{NodeId, Time};

@@ -20,7 +20,7 @@ pub struct Bound {
 /// Judges a run by the actual waits, which no detector can see.
 #[derive(Clone, Debug, Default)]
 pub struct Properties {
-    truth: ActualWaits,
+    actual_waits: ActualWaits,
     resolves: bool,
     bound: Option<Bound>,
     /// Victims that have not aborted yet, with the reports that chose them.
@@ -29,9 +29,12 @@ pub struct Properties {
     budget: MessageBudget,
     no_phantom: Option<Violation>,
     bounded: Option<Violation>,
+    /// Whether a correct report was made.
     found_any: bool,
-    begun: BTreeMap<Agent, Time>,
+    /// When each agent last began to wait.
+    waiting_since: BTreeMap<Agent, Time>,
     end: Time,
+    /// Number of steps and world events so far. Violations refer to these lines.
     lines: u64,
 }
 
@@ -46,37 +49,37 @@ enum ReportUse {
 #[derive(Clone, Debug, Default)]
 struct MessageBudget {
     /// For each waiting agent, its number of waits between two sites.
-    open: BTreeMap<Agent, u64>,
-    /// Number of open waits between two sites.
-    alive: u64,
+    waits_of: BTreeMap<Agent, u64>,
+    /// Sum of `waits_of`.
+    open_waits: u64,
     /// Number of all waits between two sites so far.
-    ever: u64,
+    all_waits: u64,
     /// For each agent, the number of its detections, and the sum of the open waits at their starts
     /// minus all waits until then.
-    checks: BTreeMap<Agent, (u64, i128)>,
-    spent: BTreeMap<Agent, u64>,
+    detections: BTreeMap<Agent, (u64, i128)>,
+    sent_messages: BTreeMap<Agent, u64>,
 }
 
 impl MessageBudget {
     fn begin_wait(&mut self, agent: Agent, remote: u64) {
         self.end_wait(agent);
-        self.open.insert(agent, remote);
-        self.alive += remote;
-        self.ever += remote;
-        let (checks, head_start) = self.checks.entry(agent).or_default();
-        *checks += 1;
-        *head_start += i128::from(self.alive) - i128::from(self.ever);
+        self.waits_of.insert(agent, remote);
+        self.open_waits += remote;
+        self.all_waits += remote;
+        let (detections, offset) = self.detections.entry(agent).or_default();
+        *detections += 1;
+        *offset += i128::from(self.open_waits) - i128::from(self.all_waits);
     }
 
     fn end_wait(&mut self, agent: Agent) {
-        self.alive -= self.open.remove(&agent).unwrap_or(0);
+        self.open_waits -= self.waits_of.remove(&agent).unwrap_or(0);
     }
 
     /// The expected number of messages of all detections of one agent: one per wait that existed
     /// since the detection started.
     fn allowance(&self, agent: Agent) -> u64 {
-        let (checks, head_start) = self.checks.get(&agent).copied().unwrap_or_default();
-        u64::try_from(i128::from(checks) * i128::from(self.ever) + head_start).unwrap_or(0)
+        let (detections, offset) = self.detections.get(&agent).copied().unwrap_or_default();
+        u64::try_from(i128::from(detections) * i128::from(self.all_waits) + offset).unwrap_or(0)
     }
 }
 
@@ -101,12 +104,18 @@ impl Properties {
 
     /// A deadlock at the end that was not reported, or not resolved although victims are chosen.
     fn undetected_deadlock(&self) -> Option<Violation> {
-        let deadlocks = self.truth.deadlocks();
+        let deadlocks = self.actual_waits.deadlocks();
         let is_reported = |agent: &Agent| self.reported.iter().any(|(other, _)| other == agent);
-        let missed =
-            deadlocks.iter().find(|one| self.resolves || !one.waits.iter().any(|(agent, _)| is_reported(agent)))?;
-        let since =
-            missed.waits.iter().filter_map(|(agent, _)| self.begun.get(agent)).min().copied().unwrap_or(self.end);
+        let missed = deadlocks
+            .iter()
+            .find(|deadlock| self.resolves || !deadlock.waits.iter().any(|(agent, _)| is_reported(agent)))?;
+        let since = missed
+            .waits
+            .iter()
+            .filter_map(|(agent, _)| self.waiting_since.get(agent))
+            .min()
+            .copied()
+            .unwrap_or(self.end);
         let waits: Vec<_> = missed.waits.iter().map(|(agent, need)| format!("{agent} waits for {need}")).collect();
         let text = format!("not detected: {}", waits.join(", "));
         Some(Violation { time: self.end, line: self.lines, since, text })
@@ -115,7 +124,7 @@ impl Properties {
     fn record_event(&mut self, time: Time, event: &Event) {
         match event {
             Event::Waits { agent, need, .. } => {
-                self.begun.insert(*agent, time);
+                self.waiting_since.insert(*agent, time);
                 let remote = need.on().iter().filter(|other| other.site != agent.site).count() as u64;
                 self.budget.begin_wait(*agent, remote);
             }
@@ -125,7 +134,7 @@ impl Properties {
                 self.victims.remove(agent);
             }
             Event::Deadlock(report) => {
-                self.found_any |= self.truth.objection(report).is_none();
+                self.found_any |= self.actual_waits.objection(report).is_none();
                 self.reported.extend(report.waits.iter().map(|wait| (wait.agent, wait.wait_id)));
                 self.judge(time, report, ReportUse::Report);
             }
@@ -135,8 +144,8 @@ impl Properties {
             }
             Event::Asked { .. } | Event::Answers { .. } | Event::Withdrawn { .. } | Event::Refused(_) => {}
         }
-        self.truth.record_event(event);
-        self.reported.retain(|(agent, _)| self.truth.waits(*agent));
+        self.actual_waits.record_event(event);
+        self.reported.retain(|(agent, _)| self.actual_waits.waits(*agent));
         if let Event::Answers { .. } | Event::GaveUp { .. } = event {
             for (agent, report) in self.victims.clone() {
                 self.judge(time, &report, ReportUse::Victim(agent));
@@ -149,8 +158,9 @@ impl Properties {
         if self.no_phantom.is_some() {
             return;
         }
-        let Some(objection) = self.truth.objection(report) else { return };
-        let since = report.waits.iter().filter_map(|wait| self.begun.get(&wait.agent)).min().copied().unwrap_or(time);
+        let Some(objection) = self.actual_waits.objection(report) else { return };
+        let since =
+            report.waits.iter().filter_map(|wait| self.waiting_since.get(&wait.agent)).min().copied().unwrap_or(time);
         let text = match used_as {
             ReportUse::Report => format!("false deadlock report ({report}): {objection}"),
             ReportUse::Victim(agent) => {
@@ -160,17 +170,18 @@ impl Properties {
         self.no_phantom = Some(Violation { time, line: self.lines, since, text });
     }
 
-    /// The first word of a message's label names the agent whose detection it belongs to.
-    fn count(&mut self, time: Time, sent: &Sent<'_>) {
+    /// Checks the number of messages of a detection. The first word of a message's label names the
+    /// agent whose detection it belongs to.
+    fn count_message(&mut self, time: Time, sent: &Sent<'_>) {
         let counts = |bound: &Bound| sent.class == Class::Algorithm && bound.kinds.contains(&sent.kind);
         let Some(bound) = self.bound.filter(counts) else { return };
         let name = sent.label.map(ToString::to_string).unwrap_or_default();
         let Some(agent) = name.split(['→', ':']).next().and_then(|first| first.parse::<Agent>().ok()) else { return };
-        let spent = self.budget.spent.entry(agent).or_default();
-        *spent += 1;
-        let (spent, most) = (*spent, bound.factor * self.budget.allowance(agent));
-        if spent > most && self.bounded.is_none() {
-            let text = format!("detections of {agent} sent {spent} messages; expected at most {most}");
+        let sent_messages = self.budget.sent_messages.entry(agent).or_default();
+        *sent_messages += 1;
+        let (sent_messages, maximum) = (*sent_messages, bound.factor * self.budget.allowance(agent));
+        if sent_messages > maximum && self.bounded.is_none() {
+            let text = format!("detections of {agent} sent {sent_messages} messages; expected at most {maximum}");
             self.bounded = Some(Violation { time, line: self.lines, since: Time::ZERO, text });
         }
     }
@@ -182,7 +193,7 @@ impl Observer<Command, Event> for Properties {
         self.lines += u64::from(!matches!(moment, Moment::Effect { .. }));
         match moment {
             Moment::Effect { time, node, effect: ObservedEffect::Send { to, sent } } if to != node => {
-                self.count(*time, sent);
+                self.count_message(*time, sent);
             }
             Moment::Effect { .. } | Moment::Input { .. } | Moment::World { .. } => {}
         }

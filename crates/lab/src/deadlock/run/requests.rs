@@ -19,6 +19,7 @@ pub struct Demand {
     pub hold: Latency,
     /// Probability in percent that a process sends a request in a round.
     pub share: u64,
+    /// Whether victims resolve deadlocks.
     pub resolves: bool,
 }
 
@@ -72,36 +73,36 @@ impl Choices {
     }
 
     /// The requests of one round. The process waits for each before it sends the next.
-    pub(super) fn round(&mut self, agent: Agent) -> Vec<Need<Agent>> {
-        let taking = !self.demand.resources.is_empty();
-        let mut others: Vec<_> = match taking {
+    pub(super) fn next_round(&mut self, agent: Agent) -> Vec<Need<Agent>> {
+        let uses_resources = !self.demand.resources.is_empty();
+        let mut others: Vec<_> = match uses_resources {
             true => self.demand.resources.clone(),
             false => self.demand.processes.iter().copied().filter(|other| *other != agent).collect(),
         };
-        let most = self.demand.fan_out.clamp(1, others.len().max(1));
-        let count = if taking { most } else { 1 + self.rng.below(most as u64) as usize };
+        let maximum = self.demand.fan_out.clamp(1, others.len().max(1));
+        let count = if uses_resources { maximum } else { 1 + self.rng.below(maximum as u64) as usize };
         let mut chosen = Vec::new();
         while chosen.len() < count && !others.is_empty() {
             let index = self.rng.below(others.len() as u64) as usize;
             chosen.push(others.swap_remove(index));
         }
-        match (taking, self.demand.taking) {
+        match (uses_resources, self.demand.taking) {
             (false, _) => self.need(chosen).into_iter().collect(),
             (true, Taking::AtOnce) => vec![Need::All(chosen)],
-            (true, Taking::AnyOrder) => chosen.into_iter().map(|one| Need::All(vec![one])).collect(),
+            (true, Taking::AnyOrder) => chosen.into_iter().map(|resource| Need::All(vec![resource])).collect(),
             (true, Taking::InOrder) => {
                 chosen.sort();
-                chosen.into_iter().map(|one| Need::All(vec![one])).collect()
+                chosen.into_iter().map(|resource| Need::All(vec![resource])).collect()
             }
         }
     }
 
     fn need(&mut self, chosen: Vec<Agent>) -> Option<Need<Agent>> {
-        let any = match self.demand.asking {
+        let is_any = match self.demand.asking {
             Asking::All => false,
             Asking::Any => true,
             Asking::Mixed => self.rng.below(2) == 0,
         };
-        (!chosen.is_empty()).then_some(if any { Need::Any(chosen) } else { Need::All(chosen) })
+        (!chosen.is_empty()).then_some(if is_any { Need::Any(chosen) } else { Need::All(chosen) })
     }
 }

@@ -9,84 +9,85 @@ use quorate_journal::workload::{ClientEvent, Plan, Workload};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Parses a command of a script: its name and arguments.
-pub type Reader = fn(&str, NodeId) -> Option<Command>;
+pub type CommandParser = fn(&str, NodeId) -> Option<Command>;
 
 /// The processes of all sites. They are done when every process has got what it requested or,
 /// without victims, is deadlocked.
 pub struct Processes {
     behavior: Behavior,
-    truth: ActualWaits,
+    actual_waits: ActualWaits,
 }
 
 /// The origin of the commands: random choices or a script.
 enum Behavior {
     Free {
         choices: Box<Choices>,
-        states: BTreeMap<Agent, State>,
+        states: BTreeMap<Agent, ProcessState>,
     },
     /// The processes follow a script; victims abort at once.
     Script {
         commands: Vec<TimedCommand>,
-        reader: Reader,
+        parse_command: CommandParser,
     },
 }
 
 /// The state of one process.
 #[derive(Clone, Debug, Default)]
-struct State {
+struct ProcessState {
+    /// Number of rounds that it may still begin.
     rounds: u64,
     /// The remaining requests of the current round.
     needs: VecDeque<Need<Agent>>,
     /// Agents that wait for the process, or resources that it holds.
     waiters: BTreeSet<Agent>,
     waits: bool,
-    ask_at: Option<Time>,
+    request_at: Option<Time>,
     release_at: Option<Time>,
 }
 
 impl Processes {
     pub fn new(demand: Demand, seed: u64) -> Self {
-        let state = State { rounds: demand.rounds, ..State::default() };
+        let state = ProcessState { rounds: demand.rounds, ..ProcessState::default() };
         let states = demand.processes.iter().map(|agent| (*agent, state.clone())).collect();
         let choices = Box::new(Choices::new(demand, seed));
-        Self::of(Behavior::Free { choices, states })
+        Self::with_behavior(Behavior::Free { choices, states })
     }
 
-    pub fn scripted(commands: Vec<TimedCommand>, reader: Reader) -> Self {
-        Self::of(Behavior::Script { commands, reader })
+    pub fn scripted(commands: Vec<TimedCommand>, parse_command: CommandParser) -> Self {
+        Self::with_behavior(Behavior::Script { commands, parse_command })
     }
 
-    fn of(behavior: Behavior) -> Self {
-        Self { behavior, truth: ActualWaits::default() }
+    fn with_behavior(behavior: Behavior) -> Self {
+        Self { behavior, actual_waits: ActualWaits::default() }
     }
 }
 
-impl State {
+impl ProcessState {
     /// The process is running: schedules its next action.
     fn resume(&mut self, agent: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
         if self.waits {
             return;
         }
-        let takes = !choices.demand().resources.is_empty();
-        if self.ask_at.is_none() && (!self.needs.is_empty() || self.rounds > 0) {
+        let uses_resources = !choices.demand().resources.is_empty();
+        if self.request_at.is_none() && (!self.needs.is_empty() || self.rounds > 0) {
             let at = now + choices.think();
-            self.ask_at = Some(at);
+            self.request_at = Some(at);
             plan.set_alarm(at, agent.site);
         }
         // A process releases resources at the end of a round, and answers other processes as soon
         // as possible.
-        let is_free = if takes { self.needs.is_empty() } else { true };
-        if self.release_at.is_none() && is_free && !self.waiters.is_empty() {
+        let may_release = if uses_resources { self.needs.is_empty() } else { true };
+        if self.release_at.is_none() && may_release && !self.waiters.is_empty() {
             let at = now + choices.hold();
             self.release_at = Some(at);
             plan.set_alarm(at, agent.site);
-            if takes {
-                self.ask_at = None;
+            if uses_resources {
+                self.request_at = None;
             }
         }
     }
 
-    /// Performs the actions that are due.
+    /// Performs the actions that were scheduled for `now` or earlier.
     fn act(&mut self, agent: Agent, now: Time, choices: &mut Choices, plan: &mut Plan<Command>) {
         if self.waits {
             return;
@@ -95,10 +96,10 @@ impl State {
             self.release(agent, now, plan);
             self.resume(agent, now, choices, plan);
         }
-        if self.ask_at.take_if(|at| *at <= now).is_some() {
+        if self.request_at.take_if(|at| *at <= now).is_some() {
             if self.needs.is_empty() {
                 self.rounds = self.rounds.saturating_sub(1);
-                self.needs = if choices.sends_request() { choices.round(agent).into() } else { VecDeque::new() };
+                self.needs = if choices.sends_request() { choices.next_round(agent).into() } else { VecDeque::new() };
             }
             match self.needs.pop_front() {
                 Some(need) => {
@@ -118,12 +119,12 @@ impl State {
     }
 
     fn is_busy(&self) -> bool {
-        !self.waits && (self.ask_at.is_some() || self.release_at.is_some())
+        !self.waits && (self.request_at.is_some() || self.release_at.is_some())
     }
 }
 
 impl Behavior {
-    fn hear(&mut self, now: Time, event: &Event, plan: &mut Plan<Command>) {
+    fn on_event(&mut self, now: Time, event: &Event, plan: &mut Plan<Command>) {
         let Self::Free { choices, states } = self else {
             if let Event::Victim { agent, .. } = event {
                 plan.command(now, agent.site, Command::GiveUp { process: agent.number });
@@ -168,9 +169,9 @@ impl Workload<Command, Event> for Processes {
                     state.resume(*agent, Time::ZERO, choices, plan);
                 }
             }
-            Behavior::Script { commands, reader } => {
+            Behavior::Script { commands, parse_command } => {
                 for TimedCommand { at, node, word } in commands {
-                    if let Some(command) = reader(word, *node) {
+                    if let Some(command) = parse_command(word, *node) {
                         plan.command(Time::ZERO + *at, *node, command);
                     }
                 }
@@ -181,8 +182,8 @@ impl Workload<Command, Event> for Processes {
     fn on_event(&mut self, now: Time, node: NodeId, notification: &ClientEvent<Event>, plan: &mut Plan<Command>) {
         match notification {
             ClientEvent::Emitted(event) => {
-                self.truth.record_event(event);
-                self.behavior.hear(now, event, plan);
+                self.actual_waits.record_event(event);
+                self.behavior.on_event(now, event, plan);
             }
             ClientEvent::Alarm => {
                 let Behavior::Free { choices, states } = &mut self.behavior else { return };
@@ -198,13 +199,13 @@ impl Workload<Command, Event> for Processes {
         match &self.behavior {
             Behavior::Script { .. } => true,
             Behavior::Free { choices, states } => {
-                let busy = states.values().any(|state| state.is_busy() || state.rounds > 0 && !state.waits);
+                let is_busy = states.values().any(|state| state.is_busy() || state.rounds > 0 && !state.waits);
                 let mut waiting = states.iter().filter(|(_, state)| state.waits).map(|(agent, _)| agent).peekable();
-                if busy || waiting.peek().is_none() {
-                    return !busy;
+                if is_busy || waiting.peek().is_none() {
+                    return !is_busy;
                 }
-                let stuck = self.truth.deadlocked_agents();
-                !choices.demand().resolves && waiting.all(|agent| stuck.contains(agent))
+                let deadlocked = self.actual_waits.deadlocked_agents();
+                !choices.demand().resolves && waiting.all(|agent| deadlocked.contains(agent))
             }
         }
     }

@@ -45,24 +45,25 @@ pub struct Voter {
     belief: Belief,
     /// The client sent a command, and has received no event since.
     awaits_event: bool,
-    left: Option<u8>,
+    /// Number of elections that it may still start; `None` for no limit.
+    remaining: Option<u8>,
     recalls: u8,
     resignations: u8,
     /// Nodes that the client believes to be down, one bit per node.
-    gone: u16,
+    down_nodes: u16,
     /// The latest epoch that its node reported in its current incarnation.
-    latest: Option<Epoch>,
+    latest_epoch: Option<Epoch>,
     /// The latest epoch whose winner the client learnt, in any incarnation.
-    known: Option<Epoch>,
+    latest_known_result: Option<Epoch>,
     /// When the leadership of its node expires, on that node's clock.
-    term: Option<Time>,
+    lease_until: Option<Time>,
 }
 
 /// What a client knows about the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
     Idle,
-    Asked,
+    Campaigning,
     /// The node takes part in an election, or has lost its leader.
     Unaware,
     Knows {
@@ -72,10 +73,12 @@ enum Belief {
     Down,
 }
 
+/// Index into the list of properties.
 const EPOCHS_GROW: u8 = 1;
 
-/// The part of a client's state that properties inspect: idle, node down, no known leader, or the
-/// known leader.
+/// A client's facet, the part of its state that properties inspect: idle, node down, no known
+/// leader, or the known leader. With `KNOWS`, the second byte is the leader's index, and the rest
+/// the epoch.
 const IDLE: u64 = 0;
 const DOWN: u64 = 1;
 const UNAWARE: u64 = 2;
@@ -83,49 +86,49 @@ const KNOWS: u64 = 3;
 
 impl Voter {
     fn has_lost_leader(&self) -> bool {
-        matches!(self.belief, Belief::Knows { leader, .. } if self.gone >> leader.index() & 1 == 1)
+        matches!(self.belief, Belief::Knows { leader, .. } if self.down_nodes >> leader.index() & 1 == 1)
     }
 
     fn leads(&self) -> bool {
         matches!(self.belief, Belief::Knows { leader, .. } if leader == self.node)
     }
 
-    /// Records an epoch that the node reported, which must be at least `least`.
-    fn record_epoch(&mut self, epoch: Epoch, least: Option<Epoch>, record: &mut StepRecord) {
-        if least.is_some_and(|least| epoch < least) {
+    /// Records an epoch that the node reported, which must be at least `minimum`.
+    fn record_epoch(&mut self, epoch: Epoch, minimum: Option<Epoch>, record: &mut StepRecord) {
+        if minimum.is_some_and(|minimum| epoch < minimum) {
             record.violation = Some(EPOCHS_GROW);
         }
-        self.latest = self.latest.max(Some(epoch));
+        self.latest_epoch = self.latest_epoch.max(Some(epoch));
     }
 
     fn record_command(&mut self, command: Command) {
         match command {
             Command::Campaign if self.has_lost_leader() => self.recalls = self.recalls.saturating_sub(1),
-            Command::Campaign => self.left = self.left.map(|left| left.saturating_sub(1)),
+            Command::Campaign => self.remaining = self.remaining.map(|remaining| remaining.saturating_sub(1)),
             Command::Resign => self.resignations = self.resignations.saturating_sub(1),
         }
         if self.belief == Belief::Idle {
-            self.belief = Belief::Asked;
+            self.belief = Belief::Campaigning;
         }
     }
 
     fn record_event(&mut self, event: &Event, leases: bool, record: &mut StepRecord) {
         match *event {
             Event::Began { epoch } => {
-                self.record_epoch(epoch, self.latest, record);
-                (self.belief, self.term) = (Belief::Unaware, None);
+                self.record_epoch(epoch, self.latest_epoch, record);
+                (self.belief, self.lease_until) = (Belief::Unaware, None);
             }
             Event::Elected { leader, epoch, until } => {
-                self.record_epoch(epoch, self.latest.max(self.known), record);
-                self.known = self.known.max(Some(epoch));
+                self.record_epoch(epoch, self.latest_epoch.max(self.latest_known_result), record);
+                self.latest_known_result = self.latest_known_result.max(Some(epoch));
                 self.belief = Belief::Knows { leader, epoch };
-                self.term = (leases && self.leads()).then_some(until);
+                self.lease_until = (leases && self.leads()).then_some(until);
                 let epoch = u32::try_from(epoch.0).unwrap_or(u32::MAX);
                 record.past.push(PastEvent::Elected { epoch, leader: leader.index() as u32 });
             }
-            Event::Extended { until } => self.term = (leases && self.leads()).then_some(until),
-            Event::Ended { .. } => (self.belief, self.term) = (Belief::Unaware, None),
-            Event::Refused(_) if self.belief == Belief::Asked => self.belief = Belief::Idle,
+            Event::Extended { until } => self.lease_until = (leases && self.leads()).then_some(until),
+            Event::Ended { .. } => (self.belief, self.lease_until) = (Belief::Unaware, None),
+            Event::Refused(_) if self.belief == Belief::Campaigning => self.belief = Belief::Idle,
             Event::Refused(_) => {}
         }
     }
@@ -141,13 +144,13 @@ impl Clients for Voters {
             node,
             belief: Belief::Idle,
             awaits_event: false,
-            left: if self.starters.contains(node) { self.rounds } else { Some(0) },
+            remaining: if self.starters.contains(node) { self.rounds } else { Some(0) },
             recalls: self.recalls,
             resignations: self.resignations,
-            gone: 0,
-            latest: None,
-            known: None,
-            term: None,
+            down_nodes: 0,
+            latest_epoch: None,
+            latest_known_result: None,
+            lease_until: None,
         }
     }
 
@@ -161,7 +164,7 @@ impl Clients for Voters {
             if client.recalls > 0 {
                 offer(Command::Campaign, true);
             }
-        } else if client.left != Some(0) {
+        } else if client.remaining != Some(0) {
             offer(Command::Campaign, false);
         }
         if client.leads() && client.resignations > 0 {
@@ -170,25 +173,26 @@ impl Clients for Voters {
         offers
     }
 
-    fn observe(&self, client: &mut Voter, news: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
-        client.awaits_event = match news {
+    fn observe(&self, client: &mut Voter, step: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
+        client.awaits_event = match step {
             ClientStep::Issued(_) => true,
             ClientStep::Emitted(_) | ClientStep::Crashed | ClientStep::Restarted => false,
             ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => client.awaits_event,
         };
-        match news {
+        match step {
             ClientStep::Issued(command) => client.record_command(*command),
             ClientStep::Emitted(event) => client.record_event(event, self.leases, record),
             ClientStep::Crashed => {
-                (client.belief, client.term, client.latest, client.gone) = (Belief::Down, None, None, 0);
+                (client.belief, client.lease_until, client.latest_epoch, client.down_nodes) =
+                    (Belief::Down, None, None, 0);
             }
             ClientStep::Restarted => client.belief = Belief::Idle,
-            ClientStep::PeerCrashed(node) => client.gone |= 1 << node.index(),
-            ClientStep::PeerRestarted(node) => client.gone &= !(1 << node.index()),
+            ClientStep::PeerCrashed(node) => client.down_nodes |= 1 << node.index(),
+            ClientStep::PeerRestarted(node) => client.down_nodes &= !(1 << node.index()),
         }
     }
 
-    fn is_waiting(&self, _user: &Voter) -> bool {
+    fn is_waiting(&self, _client: &Voter) -> bool {
         false
     }
 
@@ -197,20 +201,20 @@ impl Clients for Voters {
             _ if !acts => IDLE,
             Belief::Idle => IDLE,
             Belief::Down => DOWN,
-            Belief::Asked | Belief::Unaware => UNAWARE,
+            Belief::Campaigning | Belief::Unaware => UNAWARE,
             Belief::Knows { leader, epoch } => KNOWS | (leader.index() as u64) << 8 | epoch.0 << 16,
         }
     }
 
     fn goal(&self) -> Option<Judge> {
         Some(match self.expects {
-            Expectation::OneForAll => agree,
-            Expectation::OneForEach => all_know_one,
+            Expectation::OneForAll => all_know_the_same,
+            Expectation::OneForEach => all_know_a_leader,
         })
     }
 
     fn held_until(&self, client: &Voter) -> Option<Time> {
-        client.term
+        client.lease_until
     }
 
     fn properties(&self) -> Vec<Property> {
@@ -227,16 +231,16 @@ impl Clients for Voters {
 }
 
 /// Whether all live nodes know the same live leader, or no live node has started anything.
-fn agree(facets: &[u64]) -> bool {
+fn all_know_the_same(facets: &[u64]) -> bool {
     let mut live = facets.iter().filter(|facet| **facet != DOWN);
     let first = live.clone().next();
-    live.all(|facet| Some(facet) == first) && all_know_one(facets)
+    live.all(|facet| Some(facet) == first) && all_know_a_leader(facets)
 }
 
 /// Whether every live node knows a live leader, or no live node has started anything.
-fn all_know_one(facets: &[u64]) -> bool {
+fn all_know_a_leader(facets: &[u64]) -> bool {
     let live = || facets.iter().filter(|facet| **facet != DOWN);
     let leader = |facet: &u64| facets.get((*facet >> 8 & 0xff) as usize);
-    let knows_one = |facet: &u64| *facet & 0xff == KNOWS && leader(facet).is_some_and(|facet| *facet != DOWN);
-    live().all(|facet| *facet == IDLE) || live().all(knows_one)
+    let knows_a_live_leader = |facet: &u64| *facet & 0xff == KNOWS && leader(facet).is_some_and(|facet| *facet != DOWN);
+    live().all(|facet| *facet == IDLE) || live().all(knows_a_live_leader)
 }

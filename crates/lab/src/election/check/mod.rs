@@ -45,20 +45,20 @@ impl CheckedFamily for Election {
     }
 
     /// Clients notice a crashed leader eventually, with or without a failure detector.
-    fn deaths(check: &CheckSpec<Self>) -> CrashNotices {
+    fn crash_notices(check: &CheckSpec<Self>) -> CrashNotices {
         if Self::needs_crash_notices(&check.spec()) { CrashNotices::ToNodes } else { CrashNotices::ToClients }
     }
 
     fn behavior(args: &BehaviorArgs, _nodes: usize) -> Result<ElectionBehavior, LabError> {
         let ElectionCheckArgs { election, resign } = &args.election;
-        Ok(ElectionBehavior { settings: election.changed(Settings::default())?, resignations: resign.unwrap_or(0) })
+        Ok(ElectionBehavior { settings: election.applied_to(Settings::default())?, resignations: resign.unwrap_or(0) })
     }
 
     fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String> {
         let spec = check.spec();
         let all_start = spec.settings.starters == Starters::All;
-        let own = Self::flags(&spec).into_iter().map(|flag| flag.to_string());
-        let mut flags: Vec<_> = own.filter(|text| !(all_start && text.starts_with("--starters"))).collect();
+        let all_flags = Self::flags(&spec).into_iter().map(|flag| flag.to_string());
+        let mut flags: Vec<_> = all_flags.filter(|text| !(all_start && text.starts_with("--starters"))).collect();
         if check.behavior.resignations > 0 {
             flags.push(format!("--resign {}", check.behavior.resignations));
         }

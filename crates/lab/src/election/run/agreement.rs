@@ -32,11 +32,12 @@ pub struct Agreement {
     expectation: Expectation,
     beliefs: Vec<Belief>,
     live: usize,
+    /// Number of live nodes that know each leader of each epoch.
     followers: BTreeMap<(Epoch, NodeId), usize>,
     /// Number of live nodes that know each leader, over all epochs.
     known_by: Vec<usize>,
     /// Number of live nodes whose leader considers itself a leader.
-    led: usize,
+    led_nodes: usize,
 }
 
 impl Agreement {
@@ -60,14 +61,14 @@ impl Agreement {
             (_, Change::LearnsLeader { leader, epoch, until: _ }) => Belief::Knows { leader, epoch },
             (_, Change::Crashes) => Belief::Down,
         };
-        self.forget(node, before);
+        self.remove_belief(node, before);
         if let Some(belief) = self.beliefs.get_mut(node.index()) {
             *belief = after;
         }
-        self.remember(node, after);
+        self.add_belief(node, after);
     }
 
-    fn remember(&mut self, node: NodeId, belief: Belief) {
+    fn add_belief(&mut self, node: NodeId, belief: Belief) {
         match belief {
             Belief::Unaware => self.live += 1,
             Belief::Knows { leader, epoch } => {
@@ -76,20 +77,20 @@ impl Agreement {
                 if let Some(count) = self.known_by.get_mut(leader.index()) {
                     *count += 1;
                     let count = *count;
-                    self.led += if leader == node { count } else { usize::from(self.leads(leader)) };
+                    self.led_nodes += if leader == node { count } else { usize::from(self.leads(leader)) };
                 }
             }
             Belief::Down => {}
         }
     }
 
-    fn forget(&mut self, node: NodeId, belief: Belief) {
+    fn remove_belief(&mut self, node: NodeId, belief: Belief) {
         match belief {
             Belief::Unaware => self.live -= 1,
             Belief::Knows { leader, epoch } => {
                 self.live -= 1;
                 if let Some(count) = self.known_by.get(leader.index()).copied() {
-                    self.led -= if leader == node { count } else { usize::from(self.leads(leader)) };
+                    self.led_nodes -= if leader == node { count } else { usize::from(self.leads(leader)) };
                     self.known_by[leader.index()] = count - 1;
                 }
                 if let Some(count) = self.followers.get_mut(&(epoch, leader)) {
@@ -114,7 +115,7 @@ impl Agreement {
     pub fn is_reached(&self) -> bool {
         match self.expectation {
             Expectation::OneForAll => self.live == 0 || self.leader().is_some(),
-            Expectation::OneForEach => self.led == self.live,
+            Expectation::OneForEach => self.led_nodes == self.live,
         }
     }
 
@@ -140,12 +141,13 @@ impl Agreement {
 
     /// Whether a live node knows this leader.
     pub fn is_followed(&self, leader: NodeId) -> bool {
-        self.followers.keys().any(|(_, known)| *known == leader)
+        self.followers.keys().any(|(_, followed)| *followed == leader)
     }
 
     pub fn live(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
-        let up = |(index, belief): (usize, &Belief)| (*belief != Belief::Down).then(|| NodeId::from_index(index));
-        self.beliefs.iter().enumerate().filter_map(up)
+        let live_node =
+            |(index, belief): (usize, &Belief)| (*belief != Belief::Down).then(|| NodeId::from_index(index));
+        self.beliefs.iter().enumerate().filter_map(live_node)
     }
 
     /// Describes why the live nodes disagree; `None` if they agree.
@@ -157,20 +159,20 @@ impl Agreement {
         if let Some((node, _)) = beliefs().find(|(_, belief)| *belief == Belief::Unaware) {
             return Some(format!("node {node} knows no leader"));
         }
-        let mut known = beliefs().filter_map(|(node, belief)| match belief {
+        let mut informed = beliefs().filter_map(|(node, belief)| match belief {
             Belief::Knows { leader, epoch } => Some((node, leader, epoch)),
             Belief::Unaware | Belief::Down => None,
         });
         if self.expectation == Expectation::OneForEach {
-            let (node, leader, epoch) = known.find(|(_, leader, _)| !self.leads(*leader))?;
+            let (node, leader, epoch) = informed.find(|(_, leader, _)| !self.leads(*leader))?;
             let state = if self.is_live(leader) { "does not consider itself a leader" } else { "is down" };
             return Some(format!("node {node} knows leader {leader} (epoch {epoch}), which {state}"));
         }
-        let (node, leader, epoch) = known.next()?;
-        Some(match known.find(|(_, other, later)| (*other, *later) != (leader, epoch)) {
-            Some((other_node, other, later)) => format!(
-                "node {node} knows leader {leader} (epoch {epoch}), and node {other_node} knows leader {other} (epoch \
-                 {later})"
+        let (node, leader, epoch) = informed.next()?;
+        Some(match informed.find(|(_, other_leader, other_epoch)| (*other_leader, *other_epoch) != (leader, epoch)) {
+            Some((other_node, other_leader, other_epoch)) => format!(
+                "node {node} knows leader {leader} (epoch {epoch}), and node {other_node} knows leader {other_leader} (epoch \
+                 {other_epoch})"
             ),
             None => format!("all nodes know leader {leader} (epoch {epoch}), which is down"),
         })

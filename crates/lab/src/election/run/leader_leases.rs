@@ -59,21 +59,21 @@ impl LeaderLeases {
         }
     }
 
-    fn valid(&self, node: NodeId, time: Time) -> Option<LeaderLease> {
+    fn valid_lease(&self, node: NodeId, time: Time) -> Option<LeaderLease> {
         let lease = (*self.leases.get(node.index())?)?;
         (self.clocks.at(node, time) < lease.until).then_some(lease)
     }
 
     fn check(&mut self, time: Time, node: NodeId, action: &str, line: u64) {
-        let Some(ours) = self.valid(node, time).filter(|_| self.violation.is_none()) else { return };
+        let Some(lease) = self.valid_lease(node, time).filter(|_| self.violation.is_none()) else { return };
         let others = (0..self.leases.len()).map(NodeId::from_index).filter(|other| *other != node);
-        let mut valid = others.filter_map(|other| Some((other, self.valid(other, time)?)));
-        let Some((other, theirs)) = valid.next() else { return };
+        let mut conflicts = others.filter_map(|other| Some((other, self.valid_lease(other, time)?)));
+        let Some((other, other_lease)) = conflicts.next() else { return };
         let text = format!(
             "node {node} {action} while node {other}, the leader since {}, had a lease until {} on its clock",
-            theirs.since, theirs.until
+            other_lease.since, other_lease.until
         );
-        self.violation = Some(Violation { time, line, since: ours.since.min(theirs.since), text });
+        self.violation = Some(Violation { time, line, since: lease.since.min(other_lease.since), text });
     }
 
     /// A clock that was set back may make an expired leadership valid again.

@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 pub struct Measures {
     agreement: Agreement,
     /// When a node first campaigned or took part in an election.
-    begin: Option<Time>,
+    began_at: Option<Time>,
     /// When the live nodes last reached agreement.
-    agreed: Option<Time>,
+    agreed_at: Option<Time>,
     epochs: BTreeSet<Epoch>,
-    election: u64,
-    announcement: u64,
+    election_messages: u64,
+    announcement_messages: u64,
     super_peers: Option<SuperPeerMeasures>,
 }
 
@@ -39,13 +39,13 @@ impl Measures {
 
     pub fn summary(&self, unit: Duration, unit_name: &'static str) -> ElectionSummary {
         let leader = self.agreement.leader();
-        let agreed = self.agreed.filter(|_| self.agreement.is_reached());
-        let length = agreed.zip(self.begin).map(|(agreed, begin)| agreed.since(begin));
+        let agreed_at = self.agreed_at.filter(|_| self.agreement.is_reached());
+        let length = agreed_at.zip(self.began_at).map(|(agreed_at, began_at)| agreed_at.since(began_at));
         ElectionSummary {
             leader: leader.map(|(leader, _)| leader),
             epoch: leader.map(|(_, epoch)| epoch),
-            election_messages: self.election,
-            announcement_messages: self.announcement,
+            election_messages: self.election_messages,
+            announcement_messages: self.announcement_messages,
             rounds: self.epochs.len() as u64,
             time: length.map(|length| length.nanos() as f64 / unit.nanos().max(1) as f64),
             time_unit: unit_name,
@@ -55,8 +55,8 @@ impl Measures {
 
     fn count(&mut self, sent: &Sent<'_>, copies: u64) {
         match sent.class {
-            Class::Algorithm => self.election += copies,
-            Class::Announcement => self.announcement += copies,
+            Class::Algorithm => self.election_messages += copies,
+            Class::Announcement => self.announcement_messages += copies,
             Class::Control => {}
         }
     }
@@ -75,7 +75,7 @@ impl Observer<Command, Event> for Measures {
         }
         let Some((time, node, change)) = change(moment) else { return };
         if let Change::Campaigns | Change::BeginsElection(_) = change {
-            self.begin.get_or_insert(time);
+            self.began_at.get_or_insert(time);
         }
         if let Change::BeginsElection(epoch) | Change::LearnsLeader { epoch, .. } = change {
             self.epochs.insert(epoch);
@@ -86,7 +86,7 @@ impl Observer<Command, Event> for Measures {
         let before = (self.agreement.is_reached(), self.agreement.leader());
         self.agreement.change(node, change);
         if (self.agreement.is_reached(), self.agreement.leader()) != before {
-            self.agreed = Some(time);
+            self.agreed_at = Some(time);
         }
     }
 }

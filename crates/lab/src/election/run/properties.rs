@@ -12,16 +12,17 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub struct Properties {
     /// Several nodes may start, so a contest should occur.
-    contest: bool,
+    expects_contest: bool,
     nodes: Vec<Node>,
     agreement: Agreement,
     /// For each epoch, the winner that the first node reported.
     winners: BTreeMap<Epoch, Winner>,
+    /// The last node that campaigned since the nodes last agreed.
     starter: Option<NodeId>,
     contested: bool,
     has_begun: bool,
     end: Time,
-    /// Number of steps and world events.
+    /// Number of steps and world events so far. Violations refer to these lines.
     lines: u64,
     one_leader: Option<Violation>,
     epochs_grow: Option<Violation>,
@@ -35,7 +36,8 @@ struct Node {
     epoch: Option<Epoch>,
     /// The latest epoch whose winner it knew, in any incarnation. An older result would mislead
     /// clients.
-    known: Option<Epoch>,
+    latest_known_result: Option<Epoch>,
+    /// When the node last began an election.
     since: Time,
 }
 
@@ -43,13 +45,18 @@ struct Node {
 #[derive(Clone, Copy, Debug)]
 struct Winner {
     leader: NodeId,
-    by: NodeId,
+    reported_by: NodeId,
     since: Time,
 }
 
 impl Properties {
-    pub fn new(nodes: usize, contest: bool) -> Self {
-        Self { contest, nodes: vec![Node::default(); nodes], agreement: Agreement::new(nodes), ..Self::default() }
+    pub fn new(nodes: usize, expects_contest: bool) -> Self {
+        Self {
+            expects_contest,
+            nodes: vec![Node::default(); nodes],
+            agreement: Agreement::new(nodes),
+            ..Self::default()
+        }
     }
 
     #[must_use]
@@ -72,7 +79,7 @@ impl Properties {
             vec![always("one-leader-an-epoch", &self.one_leader), always("epochs-grow", &self.epochs_grow)];
         verdicts.extend(self.leases.iter().map(|leases| always("one-master", leases.violation())));
         verdicts.push(Verdict::judged("agreed", Kind::Eventually, self.disagreement()));
-        if self.contest {
+        if self.expects_contest {
             verdicts.push(Verdict::sometimes("contested", self.contested));
         }
         verdicts
@@ -102,32 +109,32 @@ impl Properties {
     }
 
     fn record_result(&mut self, time: Time, node: NodeId, leader: NodeId, epoch: Epoch) {
-        let latest = self.nodes.get(node.index()).and_then(|state| state.epoch.max(state.known));
+        let latest = self.nodes.get(node.index()).and_then(|state| state.epoch.max(state.latest_known_result));
         self.check_growth(time, node, (epoch, latest), "knows the winner of");
         let since = self.nodes.get(node.index()).map_or(time, |state| state.since);
-        let winner = *self.winners.entry(epoch).or_insert(Winner { leader, by: node, since });
+        let winner = *self.winners.entry(epoch).or_insert(Winner { leader, reported_by: node, since });
         if winner.leader != leader && self.one_leader.is_none() {
-            let Winner { leader: other, by, .. } = winner;
+            let Winner { leader: other, reported_by, .. } = winner;
             let text = format!(
-                "node {node} considers {leader} the leader of epoch {epoch}, but node {by} considers {other} the leader"
+                "node {node} considers {leader} the leader of epoch {epoch}, but node {reported_by} considers {other} the leader"
             );
             let since = since.min(winner.since);
             self.one_leader = Some(Violation { time, line: self.lines, since, text });
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
-            state.known = state.known.max(Some(epoch));
+            state.latest_known_result = state.latest_known_result.max(Some(epoch));
         }
     }
 
-    /// A node that restarts without its disk may take part in an old epoch, but its known result
-    /// must not become older.
-    fn check_growth(&mut self, time: Time, node: NodeId, (epoch, latest): (Epoch, Option<Epoch>), what: &str) {
+    /// Checks that the epoch is not older than `latest`. A node that restarts without its disk may
+    /// take part in an old epoch, but its known result must not become older.
+    fn check_growth(&mut self, time: Time, node: NodeId, (epoch, latest): (Epoch, Option<Epoch>), action: &str) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
         state.epoch = state.epoch.max(Some(epoch));
         if let Some(latest) = latest.filter(|latest| epoch < *latest)
             && self.epochs_grow.is_none()
         {
-            let text = format!("node {node} {what} epoch {epoch}, but was in epoch {latest} before");
+            let text = format!("node {node} {action} epoch {epoch}, but was in epoch {latest} before");
             self.epochs_grow = Some(Violation { time, line: self.lines, since: state.since, text });
         }
     }

@@ -27,7 +27,7 @@ pub enum Attribute {
     Id,
     /// Numbers that the seed draws, with some ties.
     Random,
-    /// These, in the order of the nodes' numbers.
+    /// One number per node, in the order of the nodes' ids.
     Given(Vec<u64>),
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for RingOrder {
         match self {
             Self::Numbers => f.write_str("numbers"),
             Self::Random => f.write_str("random"),
-            Self::Given(order) => list(f, order),
+            Self::Given(order) => write_list(f, order),
         }
     }
 }
@@ -81,12 +81,12 @@ impl fmt::Display for Attribute {
         match self {
             Self::Id => f.write_str("id"),
             Self::Random => f.write_str("random"),
-            Self::Given(attributes) => list(f, attributes),
+            Self::Given(attributes) => write_list(f, attributes),
         }
     }
 }
 
-fn list(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::Result {
+fn write_list(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::Result {
     for (index, item) in items.iter().enumerate() {
         write!(f, "{}{item}", if index > 0 { "," } else { "" })?;
     }
@@ -98,12 +98,12 @@ impl FromStr for RingOrder {
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let node = |word: &str| word.trim().parse().ok().and_then(NodeId::new);
-        let not =
+        let error =
             || SettingError::NotA { text: text.into(), what: "an order of the nodes", example: "3,1,2 or random" };
         match text.trim() {
             "numbers" => Ok(Self::Numbers),
             "random" => Ok(Self::Random),
-            list => list.split(',').map(node).collect::<Option<_>>().map(Self::Given).ok_or_else(not),
+            list => list.split(',').map(node).collect::<Option<_>>().map(Self::Given).ok_or_else(error),
         }
     }
 }
@@ -112,7 +112,7 @@ impl FromStr for Attribute {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
-        let not = || SettingError::NotA {
+        let error = || SettingError::NotA {
             text: text.into(),
             what: "an attribute",
             example: "id, random, or one whole number for each node such as 40,5,70",
@@ -122,7 +122,7 @@ impl FromStr for Attribute {
             "random" => Ok(Self::Random),
             list => {
                 let numbers: Result<Vec<u64>, _> = list.split(',').map(|word| word.trim().parse()).collect();
-                numbers.map(Self::Given).map_err(|_| not())
+                numbers.map(Self::Given).map_err(|_| error())
             }
         }
     }
@@ -164,7 +164,7 @@ mod tests {
     fn a_random_order_is_a_permutation_and_depends_on_the_seed() {
         let order = |seed| {
             let ring = RingOrder::Random.ring(100, seed);
-            (0..100).filter_map(|place| ring.as_ref().map(|ring| ring.at(place))).collect::<Vec<_>>()
+            (0..100).filter_map(|position| ring.as_ref().map(|ring| ring.at(position))).collect::<Vec<_>>()
         };
         assert_eq!(order(1), order(1));
         assert_ne!(order(1), order(2));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_attribute_has_ties() {
+    fn ranks_differ_although_random_attributes_tie() {
         let ranking = Attribute::Random.ranking(50, 1, Prefer::Highest);
         assert_eq!(ranking, Attribute::Random.ranking(50, 1, Prefer::Highest));
         let ranks: BTreeSet<_> = (0..50).map(|index| ranking.rank_of(NodeId::from_index(index))).collect();

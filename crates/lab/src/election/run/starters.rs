@@ -40,9 +40,10 @@ impl Starters {
             Self::SuccessorOfHighest => {
                 let live: Vec<_> = live.collect();
                 let highest = ranking.best(live.iter().copied());
+                // Steps from the successor of `from` to the node.
                 let distance = |node: NodeId, from: NodeId| {
-                    let places = ring.place_of(node) + ring.len() - ring.place_of(from);
-                    (places + ring.len() - 1) % ring.len().max(1)
+                    let steps = ring.place_of(node) + ring.len() - ring.place_of(from);
+                    (steps + ring.len() - 1) % ring.len().max(1)
                 };
                 let next = highest.and_then(|highest| live.into_iter().min_by_key(|node| distance(*node, highest)));
                 next.into_iter().collect()
@@ -99,7 +100,7 @@ mod tests {
     use quorate_core::election::{Prefer, Ranking, Ring};
 
     #[track_caller]
-    fn starters(text: &str, live: &[u32]) -> Vec<u32> {
+    fn selected(text: &str, live: &[u32]) -> Vec<u32> {
         let starters: Starters = text.parse().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(starters.to_string(), text);
         let live: Vec<_> = live.iter().filter_map(|number| NodeId::new(*number)).collect();
@@ -109,14 +110,14 @@ mod tests {
 
     #[test]
     fn only_live_nodes_start() {
-        assert_eq!(starters("lowest", &[2, 3, 5]), [2]);
-        assert_eq!(starters("highest", &[2, 3, 5]), [5]);
-        assert_eq!(starters("successor-of-highest", &[2, 3, 5]), [2]);
-        assert_eq!(starters("all", &[2, 3, 5]), [2, 3, 5]);
-        assert_eq!(starters("1,3-5", &[2, 3, 5]), [3, 5]);
-        assert_eq!(starters("4", &[2, 3, 5]), [0_u32; 0]);
+        assert_eq!(selected("lowest", &[2, 3, 5]), [2]);
+        assert_eq!(selected("highest", &[2, 3, 5]), [5]);
+        assert_eq!(selected("successor-of-highest", &[2, 3, 5]), [2]);
+        assert_eq!(selected("all", &[2, 3, 5]), [2, 3, 5]);
+        assert_eq!(selected("1,3-5", &[2, 3, 5]), [3, 5]);
+        assert_eq!(selected("4", &[2, 3, 5]), [0_u32; 0]);
         for words in ["lowest", "highest", "successor-of-highest", "all", "1"] {
-            assert_eq!(starters(words, &[]), [0_u32; 0]);
+            assert_eq!(selected(words, &[]), [0_u32; 0]);
         }
     }
 
@@ -125,12 +126,13 @@ mod tests {
         let nodes = |numbers: &[u32]| numbers.iter().filter_map(|number| NodeId::new(*number)).collect::<Vec<_>>();
         let ring = Ring::from_order(nodes(&[3, 1, 4, 2])).unwrap_or(Ring::of_size(0));
         let ranking = Ranking::by_attribute([9, 1, 5, 5], Prefer::Lowest);
-        let among = |starters: Starters, live: &[u32]| starters.select(nodes(live).into_iter(), &ring, &ranking);
-        assert_eq!(among(Starters::Highest, &[1, 2, 3, 4]), nodes(&[2]));
-        assert_eq!(among(Starters::Lowest, &[1, 2, 3, 4]), nodes(&[1]));
-        assert_eq!(among(Starters::SuccessorOfHighest, &[1, 2, 3, 4]), nodes(&[3]));
-        assert_eq!(among(Starters::SuccessorOfHighest, &[1, 3, 4]), nodes(&[1]));
-        assert_eq!(among(Starters::SuccessorOfHighest, &[4]), nodes(&[4]));
+        let select_starters =
+            |starters: Starters, live: &[u32]| starters.select(nodes(live).into_iter(), &ring, &ranking);
+        assert_eq!(select_starters(Starters::Highest, &[1, 2, 3, 4]), nodes(&[2]));
+        assert_eq!(select_starters(Starters::Lowest, &[1, 2, 3, 4]), nodes(&[1]));
+        assert_eq!(select_starters(Starters::SuccessorOfHighest, &[1, 2, 3, 4]), nodes(&[3]));
+        assert_eq!(select_starters(Starters::SuccessorOfHighest, &[1, 3, 4]), nodes(&[1]));
+        assert_eq!(select_starters(Starters::SuccessorOfHighest, &[4]), nodes(&[4]));
     }
 
     #[test]

@@ -70,15 +70,15 @@ impl SuperPeerMeasures {
     pub fn summary(&self, agreement: &Agreement) -> SuperPeers {
         let loads: Vec<_> = agreement.leaders().map(|(_, load)| load).collect();
         let (count, live) = (loads.len(), agreement.live().count());
-        let among = |part: usize, whole: usize| (whole > 0).then(|| part as f64 / whole as f64);
+        let ratio_of = |part: usize, whole: usize| (whole > 0).then(|| part as f64 / whole as f64);
         SuperPeers {
             id_bits: self.overlay.bits(),
             reserved_bits: self.overlay.reserved(),
             count: count as u64,
             expected: self.overlay.expected(live),
-            ratio: among(count, live),
+            ratio: ratio_of(count, live),
             largest_load: loads.iter().max().map_or(0, |load| *load as u64),
-            mean_load: among(loads.iter().sum(), count),
+            mean_load: ratio_of(loads.iter().sum(), count),
             moved: self.moved,
             must_move: self.must_move,
         }

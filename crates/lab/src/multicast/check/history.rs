@@ -12,15 +12,17 @@ use quorate_core::{Epoch, View};
 /// Maximum number of messages of all clients together: each has its own number.
 pub(super) const MAX_MESSAGES: usize = 10;
 /// Maximum number of sends and deliveries in the history of one client, besides its views.
-pub(super) const MAX_EVENTS: usize = SLOTS - VIEWS.len();
+pub(super) const MAX_EVENTS: usize = SLOTS - VIEW_CODES.len();
 /// Maximum number of members that the group can remove while all views have distinct codes.
-pub(super) const MAX_CHANGES: u8 = VIEWS.len() as u8;
+pub(super) const MAX_CHANGES: u8 = VIEW_CODES.len() as u8;
 
+/// Number of events that fit into a history.
 const SLOTS: usize = 14;
+/// Codes of events. A delivery has the number of its message as its code, and 0 is an empty slot.
 const DELIVERS_UNKNOWN: u64 = 11;
 const WRONG_VIEW: u64 = 12;
 const SENDS: u64 = 13;
-const VIEWS: [u64; 2] = [14, 15];
+const VIEW_CODES: [u64; 2] = [14, 15];
 
 pub(super) const GONE: u64 = 1;
 pub(super) const VIEWED: u64 = 2;
@@ -35,7 +37,7 @@ pub(super) enum ClientEvent {
     DeliversUnknown,
     /// The client delivers a message in the wrong view, or begins a view with the wrong state.
     WrongView,
-    /// The client begins a later view.
+    /// The client begins a view after the first one, numbered from 0.
     BeginsView(u8),
 }
 
@@ -46,7 +48,7 @@ impl ClientEvent {
             Self::DeliversUnknown => DELIVERS_UNKNOWN,
             Self::WrongView => WRONG_VIEW,
             Self::Sends => SENDS,
-            Self::BeginsView(later) => VIEWS.get(usize::from(later)).copied().unwrap_or(WRONG_VIEW),
+            Self::BeginsView(index) => VIEW_CODES.get(usize::from(index)).copied().unwrap_or(WRONG_VIEW),
         }
     }
 
@@ -78,12 +80,13 @@ impl History {
 
     /// Records that a view begins. The first view is implicit.
     pub(super) fn begin(&mut self, view: Epoch) {
-        if let Some(later) = view.0.checked_sub(View::FIRST.0 + 1) {
-            self.add(ClientEvent::BeginsView(u8::try_from(later).unwrap_or(u8::MAX)));
+        if let Some(index) = view.0.checked_sub(View::FIRST.0 + 1) {
+            self.add(ClientEvent::BeginsView(u8::try_from(index).unwrap_or(u8::MAX)));
         }
     }
 
-    pub(super) fn visible(self, messages: u8, is_gone: bool, has_views: bool) -> u64 {
+    /// The history with these flags as one word, which [`VisibleHistory`] reads.
+    pub(super) fn facet(self, messages: u8, is_gone: bool, has_views: bool) -> u64 {
         let flag = |bit, is_set: bool| if is_set { bit } else { 0 };
         self.0 << 8 | u64::from(messages & 0xf) << 4 | flag(GONE, is_gone) | flag(VIEWED, has_views)
     }
@@ -107,6 +110,7 @@ impl VisibleHistory {
     }
 
     pub(super) fn events(self) -> impl Iterator<Item = ClientEvent> {
+        // The first two slots contain the flags and the number of messages.
         (2..SLOTS + 2).map_while(move |slot| ClientEvent::unpacked(self.0 >> (4 * slot)))
     }
 
@@ -115,20 +119,20 @@ impl VisibleHistory {
     pub(super) fn surviving_events(self) -> impl Iterator<Item = ClientEvent> {
         let last_view =
             || self.events().enumerate().filter(|(_, event)| matches!(event, ClientEvent::BeginsView(_))).last();
-        let length = if self.is_gone() { last_view().map_or(0, |(slot, _)| slot) } else { SLOTS };
-        self.events().take(length)
+        let count = if self.is_gone() { last_view().map_or(0, |(slot, _)| slot) } else { SLOTS };
+        self.events().take(count)
     }
 
     /// The number of views that it began after the first one. This is the number of the last view,
     /// because clients never return to earlier ones.
     pub(super) fn later_views(self) -> usize {
-        let begun = self.events().filter_map(|event| match event {
-            ClientEvent::BeginsView(later) => Some(usize::from(later) + 1),
+        let indexes = self.events().filter_map(|event| match event {
+            ClientEvent::BeginsView(index) => Some(usize::from(index) + 1),
             ClientEvent::Sends | ClientEvent::Delivers(_) | ClientEvent::DeliversUnknown | ClientEvent::WrongView => {
                 None
             }
         });
-        begun.last().unwrap_or(0)
+        indexes.last().unwrap_or(0)
     }
 }
 
@@ -149,15 +153,14 @@ mod tests {
         events.extend((1..=MAX_MESSAGES as u8 - 1).map(ClientEvent::Delivers));
         let mut history = History::default();
         events.iter().for_each(|event| history.add(*event));
-        let shown = VisibleHistory(history.visible(7, true, false));
-        assert_eq!(shown.events().collect::<Vec<_>>(), events);
-        assert_eq!((shown.messages(), shown.is_gone(), shown.has_views()), (7, true, false));
-        history.add(ClientEvent::Sends);
+        let visible_history = VisibleHistory(history.facet(7, true, false));
+        assert_eq!(visible_history.events().collect::<Vec<_>>(), events);
         assert_eq!(
-            VisibleHistory(history.visible(7, true, false)).events().count(),
-            events.len(),
-            "the history is full"
+            (visible_history.messages(), visible_history.is_gone(), visible_history.has_views()),
+            (7, true, false)
         );
+        history.add(ClientEvent::Sends);
+        assert_eq!(VisibleHistory(history.facet(7, true, false)).events().count(), events.len(), "the history is full");
         const { assert!(MAX_EVENTS > MAX_MESSAGES) };
     }
 
@@ -167,11 +170,11 @@ mod tests {
         history.begin(Epoch(1));
         history.add(ClientEvent::Delivers(1));
         let surviving =
-            |history: History, gone| VisibleHistory(history.visible(0, gone, true)).surviving_events().count();
+            |history: History, gone| VisibleHistory(history.facet(0, gone, true)).surviving_events().count();
         assert_eq!((surviving(history, false), surviving(history, true)), (1, 0));
         history.begin(Epoch(3));
         history.add(ClientEvent::Delivers(2));
         assert_eq!((surviving(history, false), surviving(history, true)), (3, 1));
-        assert_eq!(VisibleHistory(history.visible(0, false, true)).later_views(), 2);
+        assert_eq!(VisibleHistory(history.facet(0, false, true)).later_views(), 2);
     }
 }

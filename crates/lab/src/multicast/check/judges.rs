@@ -5,30 +5,30 @@
 
 use super::history::{ClientEvent, VisibleHistory};
 
-type Set = u16;
+type MessageSet = u16;
 /// The number of possible message numbers, including the unused 0.
-const NUMBERS: usize = 16;
+const MESSAGE_NUMBERS: usize = 16;
 
-fn bit(number: u8) -> Set {
+fn bit(number: u8) -> MessageSet {
     1 << (number & 0xf)
 }
 
-fn all(facets: &[u64]) -> impl Iterator<Item = VisibleHistory> + Clone {
+fn all_histories(facets: &[u64]) -> impl Iterator<Item = VisibleHistory> + Clone {
     facets.iter().copied().map(VisibleHistory)
 }
 
 fn survivors(facets: &[u64]) -> impl Iterator<Item = VisibleHistory> + Clone {
-    all(facets).filter(|shown| !shown.is_gone())
+    all_histories(facets).filter(|history| !history.is_gone())
 }
 
 /// The clients with the messages that each may send: the number of messages before its first one,
 /// and their count.
-fn owners(facets: &[u64]) -> impl Iterator<Item = (VisibleHistory, u8, u8)> {
+fn senders(facets: &[u64]) -> impl Iterator<Item = (VisibleHistory, u8, u8)> {
     let mut next = 0;
-    all(facets).map(move |shown| {
+    all_histories(facets).map(move |history| {
         let before = next;
-        next += shown.messages();
-        (shown, before, shown.messages())
+        next += history.messages();
+        (history, before, history.messages())
     })
 }
 
@@ -40,21 +40,21 @@ fn deliveries(events: impl Iterator<Item = ClientEvent>) -> impl Iterator<Item =
 }
 
 /// The messages that a client has delivered.
-fn delivered_by(shown: VisibleHistory) -> Set {
-    deliveries(shown.events()).fold(0, |set, number| set | bit(number))
+fn delivered_by(history: VisibleHistory) -> MessageSet {
+    deliveries(history.events()).fold(0, |set, number| set | bit(number))
 }
 
 /// The messages that a client has sent, given the number of messages before its first one.
-fn sent(shown: VisibleHistory, before: u8) -> Set {
-    let count = shown.events().filter(|event| *event == ClientEvent::Sends).count() as u8;
-    (1..=count).fold(0, |set, place| set | bit(before + place))
+fn sent(history: VisibleHistory, before: u8) -> MessageSet {
+    let count = history.events().filter(|event| *event == ClientEvent::Sends).count() as u8;
+    (1..=count).fold(0, |set, index| set | bit(before + index))
 }
 
 /// Whether every client delivers each message only after all messages that must precede it.
-fn all_respect(facets: &[u64], must_precede: impl Fn(u8) -> Set) -> bool {
-    all(facets).all(|shown| {
+fn all_respect(facets: &[u64], must_precede: impl Fn(u8) -> MessageSet) -> bool {
+    all_histories(facets).all(|history| {
         let mut before = 0;
-        deliveries(shown.events()).all(|number| {
+        deliveries(history.events()).all(|number| {
             let is_next = must_precede(number) & !before == 0;
             before |= bit(number);
             is_next
@@ -64,10 +64,10 @@ fn all_respect(facets: &[u64], must_precede: impl Fn(u8) -> Set) -> bool {
 
 /// A node delivers a message at most once, and only if it was sent.
 pub(super) fn integrity(facets: &[u64]) -> bool {
-    let sent = owners(facets).fold(0, |set, (shown, before, _)| set | sent(shown, before));
-    all(facets).all(|shown| {
+    let sent = senders(facets).fold(0, |set, (history, before, _)| set | sent(history, before));
+    all_histories(facets).all(|history| {
         let mut before = 0;
-        shown.events().all(|event| match event {
+        history.events().all(|event| match event {
             ClientEvent::Delivers(number) => {
                 let is_correct = sent & !before & bit(number) != 0;
                 before |= bit(number);
@@ -81,8 +81,8 @@ pub(super) fn integrity(facets: &[u64]) -> bool {
 
 /// A client that delivers a message has delivered all earlier messages of its sender.
 pub(super) fn fifo(facets: &[u64]) -> bool {
-    let mut earlier = [0; NUMBERS];
-    for (_, before, count) in owners(facets) {
+    let mut earlier = [0; MESSAGE_NUMBERS];
+    for (_, before, count) in senders(facets) {
         let mut set = 0;
         for number in before + 1..=before + count {
             earlier[usize::from(number & 0xf)] = set;
@@ -95,10 +95,10 @@ pub(super) fn fifo(facets: &[u64]) -> bool {
 /// A client that delivers a message has delivered all messages that its sender had sent or
 /// delivered before, transitively, because the sender may have violated this itself.
 pub(super) fn causal(facets: &[u64]) -> bool {
-    let mut causes: [Set; NUMBERS] = [0; NUMBERS];
-    for (shown, before, _) in owners(facets) {
+    let mut causes: [MessageSet; MESSAGE_NUMBERS] = [0; MESSAGE_NUMBERS];
+    for (history, before, _) in senders(facets) {
         let (mut known, mut number) = (0, before);
-        for event in shown.events() {
+        for event in history.events() {
             match event {
                 ClientEvent::Sends => {
                     number += 1;
@@ -114,8 +114,8 @@ pub(super) fn causal(facets: &[u64]) -> bool {
         let mut grown = causes;
         for set in &mut grown {
             let direct = *set;
-            let of_causes = causes.iter().enumerate().filter(|(number, _)| direct >> number & 1 == 1);
-            *set = of_causes.fold(direct, |set, (_, causes)| set | causes);
+            let direct_causes = causes.iter().enumerate().filter(|(number, _)| direct >> number & 1 == 1);
+            *set = direct_causes.fold(direct, |set, (_, causes)| set | causes);
         }
         if grown == causes {
             break;
@@ -127,36 +127,36 @@ pub(super) fn causal(facets: &[u64]) -> bool {
 
 /// Two clients that both deliver two messages, in views that they survive, deliver them in the same
 /// order.
-pub(super) fn total_of_survivors(facets: &[u64]) -> bool {
-    in_one_order(all(facets).map(|shown| Sequence::of(shown.surviving_events())))
+pub(super) fn total_order_of_survivors(facets: &[u64]) -> bool {
+    in_one_order(all_histories(facets).map(|history| Sequence::of(history.surviving_events())))
 }
 
-/// Like [`total_of_survivors`], for all clients including crashed ones.
-pub(super) fn total_of_all(facets: &[u64]) -> bool {
-    in_one_order(all(facets).map(|shown| Sequence::of(shown.events())))
+/// Like [`total_order_of_survivors`], for all clients including crashed ones.
+pub(super) fn total_order_of_all(facets: &[u64]) -> bool {
+    in_one_order(all_histories(facets).map(|history| Sequence::of(history.events())))
 }
 
 /// The deliveries of one client: for each message, the set of messages before it.
 #[derive(Clone, Copy, Default)]
 struct Sequence {
-    delivered_by: Set,
-    before: [Set; NUMBERS],
+    delivered: MessageSet,
+    before: [MessageSet; MESSAGE_NUMBERS],
 }
 
 impl Sequence {
     fn of(events: impl Iterator<Item = ClientEvent>) -> Self {
         let mut sequence = Self::default();
         for number in deliveries(events).filter(|number| *number > 0) {
-            if sequence.delivered_by & bit(number) == 0 {
-                sequence.before[usize::from(number & 0xf)] = sequence.delivered_by;
-                sequence.delivered_by |= bit(number);
+            if sequence.delivered & bit(number) == 0 {
+                sequence.before[usize::from(number & 0xf)] = sequence.delivered;
+                sequence.delivered |= bit(number);
             }
         }
         sequence
     }
 
     fn agrees(&self, other: &Self) -> bool {
-        let both = self.delivered_by & other.delivered_by;
+        let both = self.delivered & other.delivered;
         let pairs = self.before.iter().zip(&other.before).enumerate();
         pairs.filter(|(number, _)| both >> number & 1 == 1).all(|(_, (mine, theirs))| (mine ^ theirs) & both == 0)
     }
@@ -165,8 +165,8 @@ impl Sequence {
 /// Whether all sequences agree pairwise.
 fn in_one_order(sequences: impl Iterator<Item = Sequence> + Clone) -> bool {
     let mut rest = sequences;
-    while let Some(one) = rest.next() {
-        if !rest.clone().all(|other| one.agrees(&other)) {
+    while let Some(sequence) = rest.next() {
+        if !rest.clone().all(|other| sequence.agrees(&other)) {
             return false;
         }
     }
@@ -175,36 +175,36 @@ fn in_one_order(sequences: impl Iterator<Item = Sequence> + Clone) -> bool {
 
 /// A message that one survivor delivers is delivered by every survivor.
 pub(super) fn agreement(facets: &[u64]) -> bool {
-    let mut delivered_by = survivors(facets).map(delivered_by);
-    let Some(first) = delivered_by.next() else { return true };
-    delivered_by.all(|other| other == first)
+    let mut delivered_sets = survivors(facets).map(delivered_by);
+    let Some(first) = delivered_sets.next() else { return true };
+    delivered_sets.all(|other| other == first)
 }
 
 /// Every survivor delivers the messages that it sent.
 pub(super) fn validity(facets: &[u64]) -> bool {
-    owners(facets).all(|(shown, before, _)| shown.is_gone() || sent(shown, before) & !delivered_by(shown) == 0)
+    senders(facets).all(|(history, before, _)| history.is_gone() || sent(history, before) & !delivered_by(history) == 0)
 }
 
 /// A message that any client delivers, even one that crashes, is delivered by every survivor.
 pub(super) fn uniform(facets: &[u64]) -> bool {
-    let by_any = all(facets).fold(0, |set, shown| set | delivered_by(shown));
-    survivors(facets).all(|shown| delivered_by(shown) == by_any)
+    let delivered_by_any = all_histories(facets).fold(0, |set, history| set | delivered_by(history));
+    survivors(facets).all(|history| delivered_by(history) == delivered_by_any)
 }
 
 /// Clients that begin a view have delivered the same messages before it; a message is delivered in
 /// the view in which it was sent; all clients that begin a view agree on the state; no client
 /// returns to an earlier view.
 pub(super) fn view_synchrony(facets: &[u64]) -> bool {
-    let mut at_views: [Option<Set>; NUMBERS] = [None; NUMBERS];
-    all(facets).all(|shown| {
-        let mut delivered_by = 0;
-        shown.events().all(|event| match event {
+    let mut delivered_before_view: [Option<MessageSet>; MESSAGE_NUMBERS] = [None; MESSAGE_NUMBERS];
+    all_histories(facets).all(|history| {
+        let mut delivered = 0;
+        history.events().all(|event| match event {
             ClientEvent::Delivers(number) => {
-                delivered_by |= bit(number);
+                delivered |= bit(number);
                 true
             }
             ClientEvent::BeginsView(later) => {
-                *at_views[usize::from(later & 0xf)].get_or_insert(delivered_by) == delivered_by
+                *delivered_before_view[usize::from(later & 0xf)].get_or_insert(delivered) == delivered
             }
             ClientEvent::WrongView => false,
             ClientEvent::Sends | ClientEvent::DeliversUnknown => true,
@@ -215,11 +215,11 @@ pub(super) fn view_synchrony(facets: &[u64]) -> bool {
 /// Every survivor has delivered all messages that survivors sent, and every member of the last view
 /// has begun it: each crash causes one view.
 pub(super) fn delivered(facets: &[u64]) -> bool {
-    let live = owners(facets).filter(|(shown, _, _)| !shown.is_gone());
-    let sent = live.fold(0, |set, (shown, before, _)| set | sent(shown, before));
-    let views = all(facets).filter(|shown| shown.is_gone()).count();
+    let survivors_with_messages = senders(facets).filter(|(history, _, _)| !history.is_gone());
+    let sent = survivors_with_messages.fold(0, |set, (history, before, _)| set | sent(history, before));
+    let views = all_histories(facets).filter(|history| history.is_gone()).count();
     survivors(facets)
-        .all(|shown| sent & !delivered_by(shown) == 0 && (!shown.has_views() || shown.later_views() == views))
+        .all(|history| sent & !delivered_by(history) == 0 && (!history.has_views() || history.later_views() == views))
 }
 
 #[cfg(test)]
@@ -227,40 +227,40 @@ mod tests {
     use super::super::history::ClientEvent::{self, BeginsView, Delivers, DeliversUnknown, Sends, WrongView};
     use super::super::history::{GONE, History, VIEWED};
     use super::{
-        agreement, causal, delivered, fifo, integrity, total_of_all, total_of_survivors, uniform, validity,
+        agreement, causal, delivered, fifo, integrity, total_order_of_all, total_order_of_survivors, uniform, validity,
         view_synchrony,
     };
 
     /// The visible state of a client with this many messages to send.
-    fn shows(messages: u8, events: &[ClientEvent]) -> u64 {
+    fn facet(messages: u8, events: &[ClientEvent]) -> u64 {
         let mut history = History::default();
         events.iter().for_each(|event| history.add(*event));
-        history.visible(messages, false, false)
+        history.facet(messages, false, false)
     }
 
-    fn gone(shown: u64) -> u64 {
-        shown | GONE
+    fn crashed(history: u64) -> u64 {
+        history | GONE
     }
 
-    fn in_views(shown: u64) -> u64 {
-        shown | VIEWED
+    fn in_views(history: u64) -> u64 {
+        history | VIEWED
     }
 
     #[test]
     fn duplicate_unsent_and_unknown_messages_violate_integrity() {
-        let sender = shows(1, &[Sends, Delivers(1)]);
-        assert!(integrity(&[sender, shows(0, &[Delivers(1)])]));
-        assert!(!integrity(&[sender, shows(0, &[Delivers(1), Delivers(1)])]));
-        assert!(!integrity(&[sender, shows(0, &[Delivers(2)])]));
-        assert!(!integrity(&[shows(1, &[]), shows(0, &[Delivers(1)])]));
-        assert!(!integrity(&[sender, shows(0, &[DeliversUnknown])]));
-        assert!(integrity(&[gone(sender), shows(0, &[Delivers(1)])]), "messages of crashed senders count");
+        let sender = facet(1, &[Sends, Delivers(1)]);
+        assert!(integrity(&[sender, facet(0, &[Delivers(1)])]));
+        assert!(!integrity(&[sender, facet(0, &[Delivers(1), Delivers(1)])]));
+        assert!(!integrity(&[sender, facet(0, &[Delivers(2)])]));
+        assert!(!integrity(&[facet(1, &[]), facet(0, &[Delivers(1)])]));
+        assert!(!integrity(&[sender, facet(0, &[DeliversUnknown])]));
+        assert!(integrity(&[crashed(sender), facet(0, &[Delivers(1)])]), "messages of crashed senders count");
     }
 
     #[test]
     fn fifo_requires_each_senders_order_without_gaps() {
-        let senders = [shows(2, &[Sends, Sends]), shows(1, &[Sends])];
-        let is_fifo = |events: &[ClientEvent]| fifo(&[senders[0], senders[1], shows(0, events)]);
+        let senders = [facet(2, &[Sends, Sends]), facet(1, &[Sends])];
+        let is_fifo = |events: &[ClientEvent]| fifo(&[senders[0], senders[1], facet(0, events)]);
         assert!(is_fifo(&[Delivers(3), Delivers(1), Delivers(2)]));
         assert!(is_fifo(&[Delivers(1), Delivers(3)]));
         assert!(!is_fifo(&[Delivers(2), Delivers(1)]));
@@ -269,51 +269,57 @@ mod tests {
 
     #[test]
     fn causes_are_delivered_before_effects() {
-        let (first, reply) = (shows(1, &[Sends, Delivers(1)]), shows(1, &[Delivers(1), Sends, Delivers(2)]));
-        let is_causal = |events: &[ClientEvent]| causal(&[first, reply, shows(0, events)]);
+        let (first, reply) = (facet(1, &[Sends, Delivers(1)]), facet(1, &[Delivers(1), Sends, Delivers(2)]));
+        let is_causal = |events: &[ClientEvent]| causal(&[first, reply, facet(0, events)]);
         assert!(is_causal(&[Delivers(1), Delivers(2)]));
         assert!(!is_causal(&[Delivers(2), Delivers(1)]));
         assert!(!is_causal(&[Delivers(2)]));
-        assert!(causal(&[first, shows(1, &[Sends, Delivers(1)]), shows(0, &[Delivers(2), Delivers(1)])]), "concurrent");
-        let third = shows(1, &[Delivers(2), Sends]);
+        assert!(causal(&[first, facet(1, &[Sends, Delivers(1)]), facet(0, &[Delivers(2), Delivers(1)])]), "concurrent");
+        let third = facet(1, &[Delivers(2), Sends]);
         assert!(!causal(&[first, reply, third]), "it delivered the reply without its cause");
     }
 
     #[test]
     fn total_order_compares_common_messages() {
-        let senders = [shows(1, &[Sends]), shows(1, &[Sends])];
-        let (one, other) = (shows(0, &[Delivers(1), Delivers(2)]), shows(0, &[Delivers(2), Delivers(1)]));
+        let senders = [facet(1, &[Sends]), facet(1, &[Sends])];
+        let (one, other) = (facet(0, &[Delivers(1), Delivers(2)]), facet(0, &[Delivers(2), Delivers(1)]));
         let both = |one, other| [senders[0], senders[1], one, other];
-        assert!(total_of_survivors(&both(one, one)));
-        assert!(!total_of_survivors(&both(one, other)));
-        assert!(total_of_survivors(&both(one, shows(0, &[Delivers(2)]))), "one message may be missing");
-        assert!(total_of_survivors(&both(one, gone(other))) && !total_of_all(&both(one, gone(other))));
-        let survived = gone(shows(0, &[Delivers(2), Delivers(1), BeginsView(0)]));
-        assert!(!total_of_survivors(&both(one, survived)), "it survived that view");
+        assert!(total_order_of_survivors(&both(one, one)));
+        assert!(!total_order_of_survivors(&both(one, other)));
+        assert!(total_order_of_survivors(&both(one, facet(0, &[Delivers(2)]))), "one message may be missing");
+        assert!(
+            total_order_of_survivors(&both(one, crashed(other))) && !total_order_of_all(&both(one, crashed(other)))
+        );
+        let survived = crashed(facet(0, &[Delivers(2), Delivers(1), BeginsView(0)]));
+        assert!(!total_order_of_survivors(&both(one, survived)), "it survived that view");
     }
 
     #[test]
     fn survivors_deliver_the_same_messages_and_their_own() {
-        let (sender, delivers, misses) = (shows(1, &[Sends, Delivers(1)]), shows(0, &[Delivers(1)]), shows(0, &[]));
+        let (sender, delivers, misses) = (facet(1, &[Sends, Delivers(1)]), facet(0, &[Delivers(1)]), facet(0, &[]));
         assert!(agreement(&[sender, delivers]) && !agreement(&[sender, misses]));
-        assert!(agreement(&[gone(sender), misses]) && !uniform(&[gone(sender), misses]));
-        assert!(uniform(&[gone(sender), delivers]) && uniform(&[gone(sender), gone(misses)]));
-        assert!(!validity(&[shows(1, &[Sends]), delivers]) && validity(&[gone(shows(1, &[Sends])), delivers]));
-        assert!(!delivered(&[sender, misses]) && delivered(&[gone(sender), misses]));
+        assert!(agreement(&[crashed(sender), misses]) && !uniform(&[crashed(sender), misses]));
+        assert!(uniform(&[crashed(sender), delivers]) && uniform(&[crashed(sender), crashed(misses)]));
+        assert!(!validity(&[facet(1, &[Sends]), delivers]) && validity(&[crashed(facet(1, &[Sends])), delivers]));
+        assert!(!delivered(&[sender, misses]) && delivered(&[crashed(sender), misses]));
     }
 
     #[test]
     fn members_of_a_view_delivered_the_same_before_it() {
-        let (before, after) = (shows(0, &[Delivers(1), BeginsView(0)]), shows(0, &[BeginsView(0), Delivers(1)]));
+        let (before, after) = (facet(0, &[Delivers(1), BeginsView(0)]), facet(0, &[BeginsView(0), Delivers(1)]));
         assert!(view_synchrony(&[before, before]) && !view_synchrony(&[before, after]));
-        assert!(!view_synchrony(&[before, gone(after)]), "it was a member when the view began");
-        assert!(view_synchrony(&[before, shows(0, &[])]), "it has not begun the view yet");
-        assert!(!view_synchrony(&[shows(0, &[WrongView])]));
+        assert!(!view_synchrony(&[before, crashed(after)]), "it was a member when the view began");
+        assert!(view_synchrony(&[before, facet(0, &[])]), "it has not begun the view yet");
+        assert!(!view_synchrony(&[facet(0, &[WrongView])]));
     }
 
     #[test]
     fn each_crash_causes_a_view() {
-        let (here, there) = (in_views(shows(0, &[])), in_views(shows(0, &[BeginsView(0)])));
-        assert!(delivered(&[here, here]) && !delivered(&[here, gone(here)]) && delivered(&[there, gone(here)]));
+        let (first_view, second_view) = (in_views(facet(0, &[])), in_views(facet(0, &[BeginsView(0)])));
+        assert!(
+            delivered(&[first_view, first_view])
+                && !delivered(&[first_view, crashed(first_view)])
+                && delivered(&[second_view, crashed(first_view)])
+        );
     }
 }

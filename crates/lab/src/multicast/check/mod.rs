@@ -62,7 +62,7 @@ impl CheckedFamily for Multicast {
         }
         // The default is smaller than that of a run, because the orders of many messages take long
         // to explore.
-        Ok(SendBehavior { settings: args.multicast.changed(SendBehavior::default().settings, nodes)? })
+        Ok(SendBehavior { settings: args.multicast.applied_to(SendBehavior::default().settings, nodes)? })
     }
 
     fn behavior_flags(check: &CheckSpec<Self>) -> Vec<String> {

@@ -7,7 +7,7 @@
 
 use super::history::{self, ClientEvent, History, MAX_EVENTS, MAX_MESSAGES};
 use super::judges;
-use crate::multicast::run::{Property as Promised, PropertySet};
+use crate::multicast::run::{Property as MulticastProperty, PropertySet};
 use quorate_check::{CheckError, ClientStep, Clients, Judge, Judged, Offer, Property, StepRecord};
 use quorate_core::multicast::{Board, Command, Event, MessageId, Payload, State};
 use quorate_core::{Epoch, Group, NodeId, View};
@@ -24,16 +24,16 @@ impl Senders {
     /// These senders have `messages` messages together; the first senders have one more if the
     /// division leaves a remainder. The members keep a [`Board`] together.
     pub fn new(senders: Group, messages: u8, promises: PropertySet) -> Result<Self, CheckError> {
-        let all = usize::from(messages);
-        let most_of_one = all.div_ceil(senders.len().max(1));
-        if all > MAX_MESSAGES || all + most_of_one > MAX_EVENTS {
+        let total = usize::from(messages);
+        let max_of_one_sender = total.div_ceil(senders.len().max(1));
+        if total > MAX_MESSAGES || total + max_of_one_sender > MAX_EVENTS {
             return Err(CheckError::TooManyMessages { most: MAX_MESSAGES, of_one: MAX_EVENTS / 2 });
         }
         Ok(Self { senders, messages, promises })
     }
 
     /// Number of messages of one sender.
-    fn share(&self, node: NodeId) -> u8 {
+    fn messages_of(&self, node: NodeId) -> u8 {
         let Some(index) = self.senders.iter().position(|sender| sender == node) else { return 0 };
         let count = self.senders.len();
         let (each, rest) = (usize::from(self.messages) / count, usize::from(self.messages) % count);
@@ -41,8 +41,8 @@ impl Senders {
     }
 
     /// Number of messages of all earlier senders.
-    fn before(&self, node: NodeId) -> u8 {
-        self.senders.iter().filter(|sender| *sender < node).map(|sender| self.share(sender)).sum()
+    fn messages_before(&self, node: NodeId) -> u8 {
+        self.senders.iter().filter(|sender| *sender < node).map(|sender| self.messages_of(sender)).sum()
     }
 
     /// The payload of a message: the sender's number, and a letter for each of its messages.
@@ -52,8 +52,8 @@ impl Senders {
 
     /// The number of a message among all messages, from 1; `None` if no client would send it.
     fn number(&self, id: MessageId, payload: &Payload) -> Option<u8> {
-        let index = (0..self.share(id.sender)).find(|index| Self::payload(id.sender, *index) == *payload)?;
-        Some(self.before(id.sender) + index + 1)
+        let index = (0..self.messages_of(id.sender)).find(|index| Self::payload(id.sender, *index) == *payload)?;
+        Some(self.messages_before(id.sender) + index + 1)
     }
 }
 
@@ -74,9 +74,13 @@ pub struct Sender {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ClientPhase {
     Free,
-    Asked,
+    /// It has requested a send, and has no answer.
+    Requested,
+    /// Its node told it to wait until it is ready.
     Waiting,
+    /// It sends no more, because its node left or refused a request.
     Silent,
+    /// Its node crashed, or the group removed it.
     Gone,
 }
 
@@ -114,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// Ends the wait of a client that was asked to wait.
+    /// Ends the wait of a client.
     fn allow_request(&mut self) {
         if self.phase == ClientPhase::Waiting {
             self.phase = ClientPhase::Free;
@@ -131,7 +135,7 @@ impl Clients for Senders {
         Sender {
             node,
             phase: ClientPhase::Free,
-            messages: self.share(node),
+            messages: self.messages_of(node),
             sent: 0,
             view: if self.promises.views { Epoch(0) } else { View::FIRST },
             board: Board::default(),
@@ -145,15 +149,17 @@ impl Clients for Senders {
                 let command = Command::send(Self::payload(client.node, client.sent));
                 vec![Offer { command, obliged: false }]
             }
-            ClientPhase::Free | ClientPhase::Asked | ClientPhase::Waiting | ClientPhase::Silent | ClientPhase::Gone => {
-                Vec::new()
-            }
+            ClientPhase::Free
+            | ClientPhase::Requested
+            | ClientPhase::Waiting
+            | ClientPhase::Silent
+            | ClientPhase::Gone => Vec::new(),
         }
     }
 
-    fn observe(&self, client: &mut Sender, news: ClientStep<'_, Command, Event>, _story: &mut StepRecord) {
-        match news {
-            ClientStep::Issued(_) => client.phase = ClientPhase::Asked,
+    fn observe(&self, client: &mut Sender, step: ClientStep<'_, Command, Event>, _record: &mut StepRecord) {
+        match step {
+            ClientStep::Issued(_) => client.phase = ClientPhase::Requested,
             ClientStep::Emitted(event) => client.record_event(event, self),
             ClientStep::Crashed => {
                 client.phase = ClientPhase::Gone;
@@ -166,12 +172,12 @@ impl Clients for Senders {
     }
 
     fn is_waiting(&self, client: &Sender) -> bool {
-        matches!(client.phase, ClientPhase::Asked | ClientPhase::Waiting)
+        matches!(client.phase, ClientPhase::Requested | ClientPhase::Waiting)
     }
 
     fn facet(&self, client: &Sender, acts: bool) -> u64 {
         let is_gone = !acts || client.phase == ClientPhase::Gone;
-        client.history.visible(client.messages, is_gone, self.promises.views)
+        client.history.facet(client.messages, is_gone, self.promises.views)
     }
 
     fn goal(&self) -> Option<Judge> {
@@ -183,19 +189,19 @@ impl Clients for Senders {
     }
 
     fn properties(&self) -> Vec<Property> {
-        let total = if self.promises.uniform { judges::total_of_all } else { judges::total_of_survivors };
+        let total = if self.promises.uniform { judges::total_order_of_all } else { judges::total_order_of_survivors };
         let judged = |promised| match promised {
-            Promised::Integrity => Judged::ByState(judges::integrity),
-            Promised::Agreement => Judged::ByEnds(judges::agreement),
-            Promised::Validity => Judged::ByEnds(judges::validity),
-            Promised::Fifo => Judged::ByState(judges::fifo),
-            Promised::Causal => Judged::ByState(judges::causal),
-            Promised::Total => Judged::ByState(total),
-            Promised::Uniform => Judged::ByEnds(judges::uniform),
-            Promised::ViewSynchrony => Judged::ByState(judges::view_synchrony),
-            Promised::Delivered => Judged::ByFairRuns,
+            MulticastProperty::Integrity => Judged::ByState(judges::integrity),
+            MulticastProperty::Agreement => Judged::ByEnds(judges::agreement),
+            MulticastProperty::Validity => Judged::ByEnds(judges::validity),
+            MulticastProperty::Fifo => Judged::ByState(judges::fifo),
+            MulticastProperty::Causal => Judged::ByState(judges::causal),
+            MulticastProperty::Total => Judged::ByState(total),
+            MulticastProperty::Uniform => Judged::ByEnds(judges::uniform),
+            MulticastProperty::ViewSynchrony => Judged::ByState(judges::view_synchrony),
+            MulticastProperty::Delivered => Judged::ByFairRuns,
         };
-        let promised = Promised::ALL.into_iter().filter(|promised| self.promises.contains(*promised));
+        let promised = MulticastProperty::ALL.into_iter().filter(|promised| self.promises.contains(*promised));
         promised.map(|promised| Property { name: promised.name(), judged: judged(promised) }).collect()
     }
 }

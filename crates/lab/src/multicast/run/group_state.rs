@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) is_up: bool,
-    pub(super) has_booted: bool,
-    pub(super) has_died: bool,
+    pub(super) has_recorded_start: bool,
+    pub(super) was_down: bool,
     pub(super) incarnation: Incarnation,
 }
 
 impl Default for Node {
     /// A recording may start in the middle of a run, so nodes may be up without a recorded start.
     fn default() -> Self {
-        Self { is_up: true, has_booted: false, has_died: false, incarnation: Incarnation::FIRST }
+        Self { is_up: true, has_recorded_start: false, was_down: false, incarnation: Incarnation::FIRST }
     }
 }
 
@@ -36,9 +36,9 @@ pub(super) struct GroupState {
     positions: Vec<NodePosition>,
     latest: Option<View>,
     /// When the first node began the latest view.
-    since: Time,
+    latest_since: Time,
     /// The epochs of closed views.
-    closed: Numbers,
+    closed_views: Numbers,
 }
 
 /// The views of one node.
@@ -55,6 +55,7 @@ struct NodePosition {
 struct ViewStart {
     by: NodeId,
     members: Group,
+    /// Fingerprint of the shared state.
     state: u64,
 }
 
@@ -70,18 +71,21 @@ impl GroupState {
             views: BTreeMap::new(),
             positions,
             latest: None,
-            since: Time::ZERO,
-            closed: Numbers::default(),
+            latest_since: Time::ZERO,
+            closed_views: Numbers::default(),
         };
         if !has_views {
-            let is_in = |(index, node): (usize, &Node)| {
-                !node.has_died && members.is_none_or(|members| members.contains(NodeId::from_index(index)))
+            let is_member = |(index, node): (usize, &Node)| {
+                !node.was_down && members.is_none_or(|members| members.contains(NodeId::from_index(index)))
             };
-            let is_in: Vec<_> = nodes.iter().enumerate().map(is_in).collect();
-            for (position, is_in) in group_state.positions.iter_mut().zip(&is_in) {
-                position.view = is_in.then_some(View::FIRST);
+            let is_member: Vec<_> = nodes.iter().enumerate().map(is_member).collect();
+            for (position, is_member) in group_state.positions.iter_mut().zip(&is_member) {
+                position.view = is_member.then_some(View::FIRST);
             }
-            let states = is_in.iter().map(|is_in| if *is_in { MemberState::In } else { MemberState::Gone }).collect();
+            let states = is_member
+                .iter()
+                .map(|is_member| if *is_member { MemberState::In } else { MemberState::Gone })
+                .collect();
             group_state.views.insert(View::FIRST, (ViewRecord::new(group, View::FIRST, judged, states), None));
         }
         group_state
@@ -152,7 +156,7 @@ impl GroupState {
         payload: &Payload,
         violations: &mut Violations,
     ) {
-        let id = key.named(self.group, view);
+        let id = key.in_view(self.group, view);
         let current = self.view_of(node);
         if self.has_views && current != Some(view) {
             violations.record(Property::ViewSynchrony, at, at.time, || match current {
@@ -184,18 +188,18 @@ impl GroupState {
         if !self.has_views && !self.switch_to_views() {
             return false;
         }
-        let mut wrong = |text: String| violations.record(Property::ViewSynchrony, at, at.time, || text);
+        let mut record_violation = |text: String| violations.record(Property::ViewSynchrony, at, at.time, || text);
         if stay.is_none() {
-            wrong(format!("node {node} begins view {epoch}, but is not a member"));
+            record_violation(format!("node {node} begins view {epoch}, but is not a member"));
         }
         if let Some(latest) = self.positions.get(node.index()).and_then(|position| position.latest)
             && latest >= epoch
         {
-            wrong(format!("node {node} begins view {epoch}, but was in view {latest} before"));
+            record_violation(format!("node {node} begins view {epoch}, but was in view {latest} before"));
             return false;
         }
-        if self.closed.contains(epoch.0) {
-            wrong(format!("node {node} begins view {epoch} after all its members have left it"));
+        if self.closed_views.contains(epoch.0) {
+            record_violation(format!("node {node} begins view {epoch} after all its members have left it"));
             return false;
         }
         for (earlier, (record, _)) in self.views.range_mut(..epoch) {
@@ -214,7 +218,7 @@ impl GroupState {
         }
         if self.latest.as_ref().is_none_or(|latest| latest.epoch() < epoch) {
             self.latest = Some(view.clone());
-            self.since = at.time;
+            self.latest_since = at.time;
         }
         self.close_views(at, violations)
     }
@@ -245,28 +249,30 @@ impl GroupState {
             let state = |(index, (state, position)): (usize, (&Node, &NodePosition))| {
                 let stay = view.stay(NodeId::from_index(index));
                 let will_begin = state.is_up && position.latest < Some(epoch);
-                let is_named = stay.is_some_and(|stay| stay.incarnation == state.incarnation);
-                if will_begin && is_named { MemberState::Awaited } else { MemberState::Gone }
+                let is_this_incarnation = stay.is_some_and(|stay| stay.incarnation == state.incarnation);
+                if will_begin && is_this_incarnation { MemberState::Awaited } else { MemberState::Gone }
             };
             let states = nodes.iter().zip(positions).enumerate().map(state).collect();
             (ViewRecord::new(group, epoch, judged, states), None)
         });
         record.set_state(node, MemberState::In);
-        let Some(ViewStart { by, members: theirs, state: known }) = begun else {
+        let Some(ViewStart { by, members: first_members, state: first_state }) = begun else {
             *begun = Some(ViewStart { by: node, members: members.clone(), state });
             return;
         };
-        if theirs != members {
-            let text = || format!("view {epoch} has members {theirs} for node {by}, but {members} for node {node}");
+        if first_members != members {
+            let text =
+                || format!("view {epoch} has members {first_members} for node {by}, but {members} for node {node}");
             violations.record(Property::ViewSynchrony, at, at.time, text);
         }
-        if *known != state {
+        if *first_state != state {
             let text = || format!("nodes {by} and {node} begin view {epoch} with different states");
             violations.record(Property::ViewSynchrony, at, at.time, text);
         }
     }
 
-    /// Ends the stay of a node. Later views may contain a new stay already.
+    /// Ends the stay of a node. Later views may contain a new stay already. Returns the same as
+    /// [`begin_view`](Self::begin_view).
     pub(super) fn leave_view(
         &mut self,
         at: Position,
@@ -282,7 +288,8 @@ impl GroupState {
         self.close_views(at, violations)
     }
 
-    /// Records that a node stopped, in an orderly way or by a crash.
+    /// Records that a node stopped, in an orderly way or by a crash. Returns the same as
+    /// [`begin_view`](Self::begin_view).
     pub(super) fn node_stopped(
         &mut self,
         at: Position,
@@ -307,13 +314,13 @@ impl GroupState {
             return false;
         }
         let mut contended = false;
-        let closed = &mut self.closed;
+        let closed_views = &mut self.closed_views;
         let no_members: Group = std::iter::empty().collect();
         self.views.retain(|epoch, (record, _)| {
             if !record.is_open() {
                 record.judge(at, &no_members, violations);
                 contended |= record.contended;
-                closed.insert(epoch.0);
+                closed_views.insert(epoch.0);
             }
             record.is_open()
         });
@@ -329,8 +336,8 @@ impl GroupState {
             record.judge(at, &current_members, violations);
         }
         let Some(latest) = self.latest.as_ref().map(View::epoch) else { return };
-        let is_due = at.time.since(self.since) >= grace;
-        if let Some((record, _)) = self.views.get(&latest).filter(|_| is_due) {
+        let has_grace_ended = at.time.since(self.latest_since) >= grace;
+        if let Some((record, _)) = self.views.get(&latest).filter(|_| has_grace_ended) {
             for node in record.awaited_members() {
                 let text = || format!("node {node} is a member of view {latest}, but never begins it");
                 violations.record(Property::Delivered, at, at.time, text);

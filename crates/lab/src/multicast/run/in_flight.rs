@@ -12,10 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct InFlight {
     nodes: usize,
     /// Nodes that have been down. In groups without views they are not members any more.
-    dead: BTreeSet<NodeId>,
+    ever_down: BTreeSet<NodeId>,
     down: BTreeSet<NodeId>,
     /// Nodes that have left, though views may still contain them.
-    left: BTreeSet<(GroupId, NodeId)>,
+    left_nodes: BTreeSet<(GroupId, NodeId)>,
+    /// For each view, the members that may still deliver its messages.
     members: BTreeMap<(GroupId, Epoch), BTreeSet<NodeId>>,
     messages: BTreeMap<MessageId, MessageState>,
     /// The last message of each sender in each view for which a `Sent` event was emitted.
@@ -25,12 +26,12 @@ pub(super) struct InFlight {
 /// A message in flight.
 #[derive(Clone, Debug)]
 struct MessageState {
-    sent: Time,
+    sent_at: Time,
     is_confirmed: bool,
     /// Whether its sender is live or left in an orderly way: then all members get it.
     is_safe: bool,
     /// The members that have delivered it.
-    by: BTreeSet<NodeId>,
+    delivered_by: BTreeSet<NodeId>,
 }
 
 impl InFlight {
@@ -50,11 +51,12 @@ impl InFlight {
     /// orderly way. With `include_crashed_senders`, messages of crashed senders count as well if a
     /// current member has delivered them.
     pub(super) fn has_pending(&self, include_crashed_senders: bool) -> bool {
-        let is_there = |id: &MessageId, node: &NodeId| {
+        let is_current_member = |id: &MessageId, node: &NodeId| {
             self.members.get(&(id.group, id.view)).is_some_and(|members| members.contains(node))
         };
         self.messages.iter().any(|(id, message)| {
-            message.is_safe || (include_crashed_senders && message.by.iter().any(|node| is_there(id, node)))
+            message.is_safe
+                || (include_crashed_senders && message.delivered_by.iter().any(|node| is_current_member(id, node)))
         })
     }
 
@@ -64,7 +66,7 @@ impl InFlight {
             Event::Sent { id } => {
                 self.message(time, *id).is_confirmed = true;
                 self.confirmed.insert((id.group, id.view, id.sender), id.number);
-                self.forget(*id);
+                self.forget_if_delivered(*id);
                 None
             }
             Event::Delivered { id, .. } => self.record_delivery(time, node, *id),
@@ -78,7 +80,7 @@ impl InFlight {
                 None
             }
             Event::Left { group } => {
-                self.left.insert((*group, node));
+                self.left_nodes.insert((*group, node));
                 self.remove_member(node, Some(*group));
                 None
             }
@@ -87,7 +89,7 @@ impl InFlight {
     }
 
     pub(super) fn node_stopped(&mut self, node: NodeId) {
-        self.dead.insert(node);
+        self.ever_down.insert(node);
         self.down.insert(node);
         self.mark_unsafe(node, None);
         self.remove_member(node, None);
@@ -95,20 +97,21 @@ impl InFlight {
 
     pub(super) fn node_started(&mut self, node: NodeId) {
         self.down.remove(&node);
-        self.left.retain(|(_, left)| *left != node);
+        self.left_nodes.retain(|(_, left)| *left != node);
     }
 
     /// In a group without views, all nodes that were never down are members of its only view.
     fn ensure_members(&mut self, group: GroupId) {
-        let (nodes, dead) = (self.nodes, &self.dead);
-        let members = || (0..nodes).map(NodeId::from_index).filter(|node| !dead.contains(node)).collect();
+        let (nodes, ever_down) = (self.nodes, &self.ever_down);
+        let members = || (0..nodes).map(NodeId::from_index).filter(|node| !ever_down.contains(node)).collect();
         self.members.entry((group, View::FIRST)).or_insert_with(members);
     }
 
+    /// The state of a message, created on first use.
     fn message(&mut self, time: Time, id: MessageId) -> &mut MessageState {
         self.ensure_members(id.group);
         let is_safe = !self.down.contains(&id.sender);
-        let message = || MessageState { sent: time, is_confirmed: false, is_safe, by: BTreeSet::new() };
+        let message = || MessageState { sent_at: time, is_confirmed: false, is_safe, delivered_by: BTreeSet::new() };
         self.messages.entry(id).or_insert_with(message)
     }
 
@@ -119,26 +122,25 @@ impl InFlight {
             self.message(time, id);
         }
         let message = self.messages.get_mut(&id)?;
-        let delay = message.by.insert(node).then(|| time.since(message.sent));
-        self.forget(id);
+        let delay = message.delivered_by.insert(node).then(|| time.since(message.sent_at));
+        self.forget_if_delivered(id);
         delay
     }
 
     /// Forgets a message if all members have delivered it.
-    fn forget(&mut self, id: MessageId) {
+    fn forget_if_delivered(&mut self, id: MessageId) {
         let Some(message) = self.messages.get(&id).filter(|message| message.is_confirmed) else { return };
-        let is_done = self
-            .members
-            .get(&(id.group, id.view))
-            .is_none_or(|members| message.by.len() >= members.len() && members.is_subset(&message.by));
+        let is_done = self.members.get(&(id.group, id.view)).is_none_or(|members| {
+            message.delivered_by.len() >= members.len() && members.is_subset(&message.delivered_by)
+        });
         if is_done {
             self.messages.remove(&id);
         }
     }
 
-    fn forget_all(&mut self) {
+    fn forget_all_delivered(&mut self) {
         let ids: Vec<_> = self.messages.keys().copied().collect();
-        ids.into_iter().for_each(|id| self.forget(id));
+        ids.into_iter().for_each(|id| self.forget_if_delivered(id));
         self.members.retain(|(_, view), members| *view == View::FIRST || !members.is_empty());
         let members = &self.members;
         self.confirmed.retain(|(group, view, _), _| members.contains_key(&(*group, *view)));
@@ -148,16 +150,16 @@ impl InFlight {
         for (_, members) in self.members.range_mut((group, Epoch(0))..(group, view.epoch())) {
             members.remove(&node);
         }
-        let is_up = |node: &NodeId| !self.down.contains(node) && !self.left.contains(&(group, *node));
-        let begins = || view.members().iter().filter(is_up).collect();
-        self.members.entry((group, view.epoch())).or_insert_with(begins);
-        self.forget_all();
+        let is_up = |node: &NodeId| !self.down.contains(node) && !self.left_nodes.contains(&(group, *node));
+        let members_that_begin = || view.members().iter().filter(is_up).collect();
+        self.members.entry((group, view.epoch())).or_insert_with(members_that_begin);
+        self.forget_all_delivered();
     }
 
     /// Records that the sender of these messages crashed or was removed.
     fn mark_unsafe(&mut self, node: NodeId, group: Option<GroupId>) {
-        let is_its = |id: &MessageId| id.sender == node && group.is_none_or(|group| group == id.group);
-        for (_, message) in self.messages.iter_mut().filter(|(id, _)| is_its(id)) {
+        let is_sent_by_node = |id: &MessageId| id.sender == node && group.is_none_or(|group| group == id.group);
+        for (_, message) in self.messages.iter_mut().filter(|(id, _)| is_sent_by_node(id)) {
             message.is_safe = false;
         }
     }
@@ -166,11 +168,11 @@ impl InFlight {
         if let Some(group) = group {
             self.ensure_members(group);
         }
-        for ((of, _), members) in &mut self.members {
-            if group.is_none_or(|group| group == *of) {
+        for ((member_group, _), members) in &mut self.members {
+            if group.is_none_or(|group| group == *member_group) {
                 members.remove(&node);
             }
         }
-        self.forget_all();
+        self.forget_all_delivered();
     }
 }

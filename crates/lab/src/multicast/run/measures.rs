@@ -30,12 +30,12 @@ pub struct Measures {
     held_back_max: u64,
     /// The latest view of each group that a node has begun, and counts of view events.
     latest: BTreeMap<GroupId, Epoch>,
-    begun: u64,
-    outs: u64,
-    left: u64,
-    /// The first crash since the last delivery, and the longest time from a crash to the next
-    /// delivery.
-    crashed: Option<Time>,
+    begun_views: u64,
+    removals: u64,
+    leaves: u64,
+    /// When the first crash since the last delivery happened, and the longest time from a crash to
+    /// the next delivery.
+    crashed_at: Option<Time>,
     recovery: Option<Duration>,
 }
 
@@ -43,6 +43,7 @@ pub struct Measures {
 struct Node {
     delay: Samples,
     held_back_max: u64,
+    /// Number of times that a sender had to wait because this node was slow.
     waited_for: u64,
 }
 
@@ -89,11 +90,11 @@ impl Measures {
             waits: self.waits,
             refused: self.refused,
             slowest: self.slowest(unit),
-            views: (self.begun > 0).then(|| ViewSummary {
+            views: (self.begun_views > 0).then(|| ViewSummary {
                 epoch: self.latest.values().map(|epoch| epoch.0).max().unwrap_or(0),
-                begun: self.begun,
-                outs: self.outs,
-                left: self.left,
+                begun: self.begun_views,
+                outs: self.removals,
+                left: self.leaves,
                 recovery_ns: self.recovery.map(Duration::nanos),
             }),
             not_promised: Vec::new(),
@@ -112,9 +113,9 @@ impl Measures {
             })
         };
         let mut receivers: Vec<_> = self.nodes.iter().enumerate().filter_map(receiver).collect();
-        receivers.sort_by(|one, other| {
-            let by_delay = other.delay.mean.total_cmp(&one.delay.mean);
-            other.waited_for.cmp(&one.waited_for).then(by_delay)
+        receivers.sort_by(|left, right| {
+            let by_delay = right.delay.mean.total_cmp(&left.delay.mean);
+            right.waited_for.cmp(&left.waited_for).then(by_delay)
         });
         receivers.truncate(MAX_SLOWEST);
         receivers
@@ -131,8 +132,8 @@ impl Measures {
             Event::Sent { .. } => self.sent += 1,
             Event::Delivered { .. } => {
                 self.delivered += 1;
-                if let Some(crashed) = self.crashed.take() {
-                    self.recovery = self.recovery.max(Some(time.since(crashed)));
+                if let Some(crashed_at) = self.crashed_at.take() {
+                    self.recovery = self.recovery.max(Some(time.since(crashed_at)));
                 }
             }
             Event::Wait { slow, .. } => {
@@ -147,11 +148,11 @@ impl Measures {
                 let latest = self.latest.entry(*group).or_default();
                 if *latest < view.epoch() {
                     *latest = view.epoch();
-                    self.begun += 1;
+                    self.begun_views += 1;
                 }
             }
-            Event::Out { .. } => self.outs += 1,
-            Event::Left { .. } => self.left += 1,
+            Event::Out { .. } => self.removals += 1,
+            Event::Left { .. } => self.leaves += 1,
             Event::Refused(_) => self.refused += 1,
             Event::Ready { .. } => {}
         }
@@ -181,7 +182,7 @@ impl Observer<Command, Event> for Measures {
                 self.held_back(*node, *count as u64);
             }
             Moment::World { time, event: WorldEvent::Crashed { node, .. } } => {
-                self.crashed = self.crashed.or(Some(*time));
+                self.crashed_at = self.crashed_at.or(Some(*time));
                 self.in_flight.node_stopped(*node);
             }
             Moment::World { event: WorldEvent::Ended { node }, .. } => self.in_flight.node_stopped(*node),

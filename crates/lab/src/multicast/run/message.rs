@@ -15,7 +15,7 @@ impl Key {
         Self { sender: id.sender, number: id.number }
     }
 
-    pub(super) const fn named(self, group: GroupId, view: Epoch) -> MessageId {
+    pub(super) const fn in_view(self, group: GroupId, view: Epoch) -> MessageId {
         MessageId { group, view, sender: self.sender, number: self.number }
     }
 }
@@ -25,13 +25,14 @@ impl Key {
 pub(super) struct Message {
     /// The payload; `None` if no client requested the send.
     pub(super) payload: Option<Payload>,
-    pub(super) sent: Time,
+    pub(super) sent_at: Time,
     /// The messages that its sender delivered since its previous message, and that message. Earlier
     /// causes follow transitively.
     pub(super) causes: Vec<Key>,
     /// Number of members that have not delivered it and still could, or that moved on without it.
     pub(super) undelivered: usize,
-    pub(super) first: Option<NodeId>,
+    /// The first node that delivered it.
+    pub(super) first_receiver: Option<NodeId>,
     /// Number of messages that had been delivered by any node when this one was first delivered, if
     /// orders are observed.
     pub(super) rank: Option<u64>,

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 /// Checks the total order of one view.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    last: u64,
+    /// The last assigned rank or position.
+    last_position: u64,
     positions: Vec<NodePosition>,
     phase: Phase,
     conflicts: BTreeMap<(NodeId, NodeId), Conflict>,
@@ -25,20 +26,22 @@ pub(super) struct Order {
 /// The progress of one node.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodePosition {
+    /// The highest rank that it has delivered.
     rank: u64,
     /// The latest of its deliveries of messages that all members have delivered.
-    settled: Option<At>,
+    settled: Option<DeliveryAt>,
 }
 
-type At = (u64, Key);
+/// A delivery: its position, and the message.
+type DeliveryAt = (u64, Key);
 
 /// How deliveries are compared.
 #[derive(Clone, Debug)]
 enum Phase {
     /// All deliveries so far are in rank order.
-    InStep,
+    ByRank,
     /// For each pair of nodes: the latest delivery of the first node that the second also made.
-    InPairs(Vec<Vec<Option<At>>>),
+    ByPair(Vec<Vec<Option<DeliveryAt>>>),
 }
 
 /// Two nodes that deliver two messages in different orders.
@@ -46,7 +49,7 @@ enum Phase {
 pub(super) struct Conflict {
     pub(super) time: Time,
     pub(super) line: u64,
-    /// Delivered by `by` after `before`, although `other` delivered it earlier.
+    /// The message that `by` delivered after `before`, although `other` delivered it earlier.
     pub(super) after: Key,
     pub(super) before: Key,
     /// The node that delivered `before` first and `after` later.
@@ -57,9 +60,9 @@ pub(super) struct Conflict {
 impl Order {
     pub(super) fn new(nodes: usize) -> Self {
         Self {
-            last: 0,
+            last_position: 0,
             positions: vec![NodePosition::default(); nodes],
-            phase: Phase::InStep,
+            phase: Phase::ByRank,
             conflicts: BTreeMap::new(),
         }
     }
@@ -72,11 +75,11 @@ impl Order {
         key: Key,
         messages: &mut BTreeMap<Key, Message>,
     ) -> Vec<Conflict> {
-        if let Phase::InStep = self.phase {
+        if let Phase::ByRank = self.phase {
             let Some(message) = messages.get_mut(&key) else { return Vec::new() };
             let rank = *message.rank.get_or_insert_with(|| {
-                self.last += 1;
-                self.last
+                self.last_position += 1;
+                self.last_position
             });
             let Some(node_position) = self.positions.get_mut(node.index()) else { return Vec::new() };
             if rank > node_position.rank {
@@ -84,27 +87,27 @@ impl Order {
                 message.deliveries.push((node, rank));
                 return Vec::new();
             }
-            self.phase = Phase::InPairs(self.pairs(messages));
+            self.phase = Phase::ByPair(self.pairs(messages));
         }
-        let Phase::InPairs(latest) = &mut self.phase else { return Vec::new() };
+        let Phase::ByPair(latest) = &mut self.phase else { return Vec::new() };
         let Some(message) = messages.get_mut(&key) else { return Vec::new() };
-        self.last += 1;
-        let position = self.last;
+        self.last_position += 1;
+        let position = self.last_position;
         let mut found = Vec::new();
-        for (other, theirs) in &message.deliveries {
+        for (other, other_position) in &message.deliveries {
             let pair = (node.min(*other), node.max(*other));
-            if let Some(common) = at(latest, *other, node) {
+            if let Some(common) = latest_common(latest, *other, node) {
                 if let Some((latest, before)) = *common
-                    && *theirs < latest
+                    && *other_position < latest
                     && !self.conflicts.contains_key(&pair)
                 {
                     let conflict = Conflict { time, line, after: key, before, by: node, other: *other };
                     self.conflicts.insert(pair, conflict.clone());
                     found.push(conflict);
                 }
-                *common = (*common).max(Some((*theirs, key)));
+                *common = (*common).max(Some((*other_position, key)));
             }
-            if let Some(common) = at(latest, node, *other) {
+            if let Some(common) = latest_common(latest, node, *other) {
                 *common = Some((position, key));
             }
         }
@@ -128,14 +131,14 @@ impl Order {
     /// The latest common deliveries of each pair, while all deliveries are in rank order. At least
     /// one node of a relevant pair can still deliver, and that node has delivered all settled
     /// messages.
-    fn pairs(&self, messages: &BTreeMap<Key, Message>) -> Vec<Vec<Option<At>>> {
+    fn pairs(&self, messages: &BTreeMap<Key, Message>) -> Vec<Vec<Option<DeliveryAt>>> {
         let nodes = self.positions.len();
         let mut latest: Vec<_> =
             self.positions.iter().map(|node_position| vec![node_position.settled; nodes]).collect();
         for (key, message) in messages {
-            for (one, position) in &message.deliveries {
-                for (other, _) in message.deliveries.iter().filter(|(other, _)| other != one) {
-                    if let Some(common) = at(&mut latest, *one, *other) {
+            for (node, position) in &message.deliveries {
+                for (other, _) in message.deliveries.iter().filter(|(other, _)| other != node) {
+                    if let Some(common) = latest_common(&mut latest, *node, *other) {
                         *common = (*common).max(Some((*position, *key)));
                     }
                 }
@@ -145,6 +148,11 @@ impl Order {
     }
 }
 
-fn at(latest: &mut [Vec<Option<At>>], one: NodeId, other: NodeId) -> Option<&mut Option<At>> {
-    latest.get_mut(one.index())?.get_mut(other.index())
+/// The latest delivery of the first node that the second also made.
+fn latest_common(
+    latest: &mut [Vec<Option<DeliveryAt>>],
+    node: NodeId,
+    other: NodeId,
+) -> Option<&mut Option<DeliveryAt>> {
+    latest.get_mut(node.index())?.get_mut(other.index())
 }

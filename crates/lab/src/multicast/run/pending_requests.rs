@@ -11,31 +11,31 @@ use std::collections::{BTreeMap, VecDeque};
 pub(super) struct PendingRequests {
     /// The payloads of the unanswered requests of each group, oldest first.
     groups: BTreeMap<GroupId, VecDeque<Payload>>,
-    current: Current,
+    current_command: CurrentCommand,
 }
 
 /// The command of the current step.
 #[derive(Clone, Copy, Debug, Default)]
-enum Current {
+enum CurrentCommand {
     #[default]
-    Nothing,
+    None,
     Send(GroupId),
     Leave,
 }
 
 impl PendingRequests {
     pub(super) fn record_command(&mut self, command: &Command) {
-        self.current = match command {
+        self.current_command = match command {
             Command::Send { group, payload } => {
                 self.groups.entry(*group).or_default().push_back(payload.clone());
-                Current::Send(*group)
+                CurrentCommand::Send(*group)
             }
-            Command::Leave { .. } => Current::Leave,
+            Command::Leave { .. } => CurrentCommand::Leave,
         };
     }
 
     pub(super) fn begin_step(&mut self) {
-        self.current = Current::Nothing;
+        self.current_command = CurrentCommand::None;
     }
 
     /// Removes the oldest request of a group, which a `Sent` or `Wait` event answers, and returns
@@ -47,10 +47,12 @@ impl PendingRequests {
     /// Removes the request that a refusal answers. A refusal does not name its group: it answers
     /// the request of this step, else the oldest pending request of any group.
     pub(super) fn record_refusal(&mut self) {
-        let group = match self.current {
-            Current::Leave => None,
-            Current::Send(group) => Some(group),
-            Current::Nothing => self.groups.iter().find(|(_, payloads)| !payloads.is_empty()).map(|(group, _)| *group),
+        let group = match self.current_command {
+            CurrentCommand::Leave => None,
+            CurrentCommand::Send(group) => Some(group),
+            CurrentCommand::None => {
+                self.groups.iter().find(|(_, payloads)| !payloads.is_empty()).map(|(group, _)| *group)
+            }
         };
         if let Some(group) = group {
             self.answer_oldest(group);

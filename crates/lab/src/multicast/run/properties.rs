@@ -94,9 +94,9 @@ impl Properties {
 
     /// The verdicts on the promised properties, as if the run ended here.
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let found = self.all_violations();
+        let violations = self.all_violations();
         let promised = Property::ALL.into_iter().filter(|property| self.promised.contains(*property));
-        let mut verdicts: Vec<_> = promised.filter_map(|property| found.verdict(property)).collect();
+        let mut verdicts: Vec<_> = promised.filter_map(|property| violations.verdict(property)).collect();
         if self.promised.contention {
             let contended = self.contended || self.groups.values().any(GroupState::is_contended);
             verdicts.push(Verdict::sometimes("contended", contended));
@@ -111,9 +111,9 @@ impl Properties {
 
     /// The verdicts on judged properties that are not promised, as if the run ended here.
     pub fn not_promised(&self) -> Vec<Verdict> {
-        let found = self.all_violations();
-        let other = Property::ALL.into_iter().filter(|property| !self.promised.contains(*property));
-        other.filter_map(|property| found.verdict(property)).collect()
+        let violations = self.all_violations();
+        let not_promised = Property::ALL.into_iter().filter(|property| !self.promised.contains(*property));
+        not_promised.filter_map(|property| violations.verdict(property)).collect()
     }
 
     /// Number of violations of a judged property, as if the run ended here: deliveries for orders
@@ -181,7 +181,7 @@ impl Properties {
             self.record_send(node, id, None);
             return;
         };
-        if let Some(index) = self.unconfirmed.iter().position(|early| *early == id) {
+        if let Some(index) = self.unconfirmed.iter().position(|unconfirmed_id| *unconfirmed_id == id) {
             self.unconfirmed.swap_remove(index);
             let delivered = self.group_state(id.group).payload(id).cloned();
             if let Some(delivered) = delivered.filter(|delivered| *delivered != requested) {
@@ -248,18 +248,18 @@ impl Properties {
     /// Records that a node started. A restarted node is a new participant, so its previous
     /// incarnation has stopped.
     fn node_started(&mut self, node: NodeId, incarnation: Incarnation) {
-        if self.nodes.get(node.index()).is_some_and(|state| state.is_up && state.has_booted) {
+        if self.nodes.get(node.index()).is_some_and(|state| state.is_up && state.has_recorded_start) {
             self.node_stopped(node, false);
         }
         if let Some(state) = self.nodes.get_mut(node.index()) {
-            (state.is_up, state.has_booted, state.incarnation) = (true, true, incarnation);
+            (state.is_up, state.has_recorded_start, state.incarnation) = (true, true, incarnation);
         }
     }
 
     /// Records that a node stopped: in an orderly way, or by a crash.
     fn node_stopped(&mut self, node: NodeId, is_orderly: bool) {
         let Some(state) = self.nodes.get_mut(node.index()) else { return };
-        (state.is_up, state.has_died) = (false, true);
+        (state.is_up, state.was_down) = (false, true);
         if let Some(requests) = self.requests.get_mut(node.index()) {
             requests.clear();
         }

@@ -35,7 +35,7 @@ impl MemberState {
     }
 
     /// Whether messages must wait for its delivery.
-    const fn counts(self) -> bool {
+    const fn must_deliver(self) -> bool {
         matches!(self, Self::Awaited | Self::In | Self::MovedTo(_))
     }
 }
@@ -48,7 +48,7 @@ struct Member {
     delivered: Vec<Numbers>,
     /// Messages delivered since the last send: the causes of the next one.
     recent: Vec<Key>,
-    sent: Option<u64>,
+    last_sent: Option<u64>,
 }
 
 /// The record of one view.
@@ -58,16 +58,18 @@ pub(super) struct ViewRecord {
     view: Epoch,
     judged: PropertySet,
     members: Vec<Member>,
+    /// For each sender, the numbers of its messages.
     sent: Vec<Numbers>,
     messages: BTreeMap<Key, Message>,
     order: Order,
+    /// Whether messages of two senders were in flight at once.
     pub(super) contended: bool,
 }
 
 impl ViewRecord {
     pub(super) fn new(group: GroupId, view: Epoch, judged: PropertySet, states: Vec<MemberState>) -> Self {
         let nodes = states.len();
-        let member = |state| Member { state, delivered: Vec::new(), recent: Vec::new(), sent: None };
+        let member = |state| Member { state, delivered: Vec::new(), recent: Vec::new(), last_sent: None };
         Self {
             group,
             view,
@@ -118,10 +120,10 @@ impl ViewRecord {
     pub(super) fn set_state(&mut self, node: NodeId, state: MemberState) {
         let Some(member) = self.members.get_mut(node.index()) else { return };
         let before = std::mem::replace(&mut member.state, state);
-        for (key, message) in self.messages.iter_mut().filter(|_| before.counts() != state.counts()) {
-            if !has(&member.delivered, *key) {
+        for (key, message) in self.messages.iter_mut().filter(|_| before.must_deliver() != state.must_deliver()) {
+            if !has_number(&member.delivered, *key) {
                 message.undelivered =
-                    if state.counts() { message.undelivered + 1 } else { message.undelivered.saturating_sub(1) };
+                    if state.must_deliver() { message.undelivered + 1 } else { message.undelivered.saturating_sub(1) };
             }
         }
         if state == MemberState::Gone {
@@ -138,9 +140,9 @@ impl ViewRecord {
     }
 
     /// Ends the stay of a node in the view.
-    pub(super) fn end_stay(&mut self, node: NodeId, how: MemberState) {
+    pub(super) fn end_stay(&mut self, node: NodeId, end_state: MemberState) {
         match self.state(node) {
-            MemberState::In => self.set_state(node, how),
+            MemberState::In => self.set_state(node, end_state),
             MemberState::Awaited | MemberState::Gone => self.set_state(node, MemberState::Gone),
             MemberState::MovedTo(_) | MemberState::Left | MemberState::Ended => {}
         }
@@ -152,26 +154,33 @@ impl ViewRecord {
     }
 
     pub(super) fn was_sent(&self, key: Key) -> bool {
-        has(&self.sent, key)
+        has_number(&self.sent, key)
     }
 
     /// Records a send. Returns `false` if the message id is already used.
     pub(super) fn record_send(&mut self, at: Position, key: Key, payload: Option<Payload>) -> bool {
-        if !put(&mut self.sent, key) {
+        if !insert_number(&mut self.sent, key) {
             return false;
         }
-        let undelivered = self.members.iter().filter(|member| member.state.counts()).count();
+        let undelivered = self.members.iter().filter(|member| member.state.must_deliver()).count();
         let Some(member) = self.members.get_mut(key.sender.index()) else { return false };
         let mut causes = std::mem::take(&mut member.recent);
-        causes.extend(member.sent.replace(key.number).map(|number| Key { number, ..key }));
+        causes.extend(member.last_sent.replace(key.number).map(|number| Key { number, ..key }));
         if !self.judged.causal {
             causes.clear();
         }
         self.contended = self.contended || self.messages.keys().any(|other| other.sender != key.sender);
         if undelivered > 0 {
-            let sent = at.time;
-            let message =
-                Message { payload, sent, causes, undelivered, first: None, rank: None, deliveries: Vec::new() };
+            let sent_at = at.time;
+            let message = Message {
+                payload,
+                sent_at,
+                causes,
+                undelivered,
+                first_receiver: None,
+                rank: None,
+                deliveries: Vec::new(),
+            };
             self.messages.insert(key, message);
         }
         true
@@ -190,11 +199,11 @@ impl ViewRecord {
         payload: &Payload,
         violations: &mut Violations,
     ) {
-        let id = key.named(self.group, self.view);
+        let id = key.in_view(self.group, self.view);
         let Some(member) = self.members.get_mut(node.index()) else { return };
         let is_next = has_all_below(&member.delivered, key);
-        let since = self.messages.get(&key).map_or(at.time, |message| message.sent);
-        if !put(&mut member.delivered, key) {
+        let since = self.messages.get(&key).map_or(at.time, |message| message.sent_at);
+        if !insert_number(&mut member.delivered, key) {
             violations.record(Property::Integrity, at, since, || format!("node {node} delivers {id} twice"));
             return;
         }
@@ -213,15 +222,15 @@ impl ViewRecord {
         }
         if self.judged.causal {
             let causes = self.messages.get(&key).map_or(&[][..], |message| &message.causes);
-            if let Some(cause) = causes.iter().find(|cause| !has(&member.delivered, **cause)) {
-                let since = self.messages.get(cause).map_or(since, |cause| cause.sent);
-                let cause = cause.named(self.group, self.view);
+            if let Some(cause) = causes.iter().find(|cause| !has_number(&member.delivered, **cause)) {
+                let since = self.messages.get(cause).map_or(since, |cause| cause.sent_at);
+                let cause = cause.in_view(self.group, self.view);
                 let text = || format!("node {node} delivers {id} before {cause}, which happened before it");
                 violations.record(Property::Causal, at, since, text);
             }
             member.recent.push(key);
-            // A node that only receives would accumulate causes. Forgotten messages were delivered
-            // by all.
+            // A node that only receives would accumulate causes. All members have delivered the
+            // forgotten messages, so these are no longer needed. The bound keeps clean-ups rare.
             if member.recent.len() > 2 * self.messages.len() + 64 {
                 member.recent.retain(|key| self.messages.contains_key(key));
             }
@@ -240,7 +249,7 @@ impl ViewRecord {
             }
         }
         let Some(message) = self.messages.get_mut(&key) else { return };
-        message.first = message.first.or(Some(node));
+        message.first_receiver = message.first_receiver.or(Some(node));
         message.undelivered = message.undelivered.saturating_sub(1);
         if message.undelivered == 0
             && let Some(message) = self.messages.remove(&key)
@@ -251,8 +260,8 @@ impl ViewRecord {
 
     fn record_conflict(&self, conflict: &Conflict, violations: &mut Violations) {
         let Conflict { time, line, after, before, by, other } = conflict;
-        let since = self.messages.get(after).map_or(*time, |message| message.sent);
-        let (first, second) = (before.named(self.group, self.view), after.named(self.group, self.view));
+        let since = self.messages.get(after).map_or(*time, |message| message.sent_at);
+        let (first, second) = (before.in_view(self.group, self.view), after.in_view(self.group, self.view));
         let text =
             || format!("node {by} delivers {first} before {second}, but node {other} delivers {second} before {first}");
         violations.record(Property::Total, Position { time: *time, line: *line }, since, text);
@@ -261,18 +270,21 @@ impl ViewRecord {
     /// Records that a node begins a later view. All nodes with the same transition must have
     /// delivered the same messages.
     pub(super) fn check_transition(&self, at: Position, node: NodeId, into: Epoch, violations: &mut Violations) {
-        let is_companion = |state| state == MemberState::MovedTo(into);
-        let Some(other) = self.members_that(is_companion).find(|other| *other != node) else { return };
-        let has = |node: NodeId, key| self.members.get(node.index()).is_some_and(|member| has(&member.delivered, key));
-        let Some((key, message)) = self.messages.iter().find(|(key, _)| has(node, **key) != has(other, **key)) else {
+        let moves_together = |state| state == MemberState::MovedTo(into);
+        let Some(other) = self.members_that(moves_together).find(|other| *other != node) else { return };
+        let has_delivered =
+            |node: NodeId, key| self.members.get(node.index()).is_some_and(|member| has_number(&member.delivered, key));
+        let Some((key, message)) =
+            self.messages.iter().find(|(key, _)| has_delivered(node, **key) != has_delivered(other, **key))
+        else {
             return;
         };
-        let (with, without) = if has(node, *key) { (node, other) } else { (other, node) };
-        let id = key.named(self.group, self.view);
+        let (receiver, other_member) = if has_delivered(node, *key) { (node, other) } else { (other, node) };
+        let id = key.in_view(self.group, self.view);
         let view = self.view;
-        violations.record(Property::ViewSynchrony, at, message.sent, || {
+        violations.record(Property::ViewSynchrony, at, message.sent_at, || {
             format!(
-                "nodes {with} and {without} move together from view {view} to view {into}, but only node {with} has \
+                "nodes {receiver} and {other_member} move together from view {view} to view {into}, but only node {receiver} has \
                  delivered {id}"
             )
         });
@@ -287,8 +299,8 @@ impl ViewRecord {
             MemberState::Gone | MemberState::Awaited | MemberState::Left | MemberState::Ended => false,
         };
         if !violations.is_uniform() {
-            let stays = |node: NodeId| survives(node) || self.state(node) == MemberState::Ended;
-            for conflict in self.order.conflicts().filter(|found| stays(found.by) && stays(found.other)) {
+            let is_judged = |node: NodeId| survives(node) || self.state(node) == MemberState::Ended;
+            for conflict in self.order.conflicts().filter(|found| is_judged(found.by) && is_judged(found.other)) {
                 self.record_conflict(conflict, violations);
             }
         }
@@ -307,26 +319,29 @@ impl ViewRecord {
         survivors: &[NodeId],
         violations: &mut Violations,
     ) {
-        let has = |node: &NodeId| self.members.get(node.index()).is_some_and(|member| has(&member.delivered, key));
-        let Some(lacks) = survivors.iter().find(|node| !has(node)) else { return };
-        let (id, sender) = (key.named(self.group, self.view), key.sender);
-        let mut note = |property, text: &dyn Fn() -> String| violations.record(property, at, message.sent, text);
-        if let Some(other) = survivors.iter().find(|node| has(node)) {
-            note(Property::Agreement, &|| format!("node {other} has delivered {id}, but node {lacks} never does"));
+        let has_delivered =
+            |node: &NodeId| self.members.get(node.index()).is_some_and(|member| has_number(&member.delivered, key));
+        let Some(lagging) = survivors.iter().find(|node| !has_delivered(node)) else { return };
+        let (id, sender) = (key.in_view(self.group, self.view), key.sender);
+        let mut record = |property, text: &dyn Fn() -> String| violations.record(property, at, message.sent_at, text);
+        if let Some(other) = survivors.iter().find(|node| has_delivered(node)) {
+            record(Property::Agreement, &|| format!("node {other} has delivered {id}, but node {lagging} never does"));
         }
-        if let Some(first) = message.first {
-            note(Property::Uniform, &|| format!("node {first} has delivered {id}, but node {lacks} never does"));
+        if let Some(first) = message.first_receiver {
+            record(Property::Uniform, &|| format!("node {first} has delivered {id}, but node {lagging} never does"));
         }
-        if survivors.contains(&sender) && !has(&sender) {
-            note(Property::Validity, &|| format!("node {sender} has sent {id}, but never delivers it itself"));
+        if survivors.contains(&sender) && !has_delivered(&sender) {
+            record(Property::Validity, &|| format!("node {sender} has sent {id}, but never delivers it itself"));
         }
         if survivors.contains(&sender) || self.state(sender) == MemberState::Left {
-            note(Property::Delivered, &|| format!("node {sender} has sent {id}, but node {lacks} never delivers it"));
+            record(Property::Delivered, &|| {
+                format!("node {sender} has sent {id}, but node {lagging} never delivers it")
+            });
         }
     }
 }
 
-fn has(numbers: &[Numbers], key: Key) -> bool {
+fn has_number(numbers: &[Numbers], key: Key) -> bool {
     numbers.get(key.sender.index()).is_some_and(|numbers| numbers.contains(key.number))
 }
 
@@ -338,7 +353,7 @@ fn has_all_below(numbers: &[Numbers], key: Key) -> bool {
 }
 
 /// Inserts the number. Returns `false` if it was present. The sender must be a node of the run.
-fn put(numbers: &mut Vec<Numbers>, key: Key) -> bool {
+fn insert_number(numbers: &mut Vec<Numbers>, key: Key) -> bool {
     if numbers.len() <= key.sender.index() {
         numbers.resize(key.sender.index() + 1, Numbers::default());
     }

@@ -11,11 +11,12 @@ pub(super) struct Position {
     pub(super) line: u64,
 }
 
-/// For each property, the first violation and the number of violations.
+/// The violations of each judged property.
 #[derive(Clone, Debug)]
 pub(super) struct Violations {
     promised: PropertySet,
     judged: PropertySet,
+    /// By property: the number of violations, and the first one.
     found: [(u64, Option<Violation>); Property::ALL.len()],
 }
 

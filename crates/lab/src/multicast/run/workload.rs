@@ -43,7 +43,8 @@ pub struct Demand {
 pub struct Senders {
     demand: Demand,
     rng: SeededRng,
-    left: u64,
+    /// Number of messages that no client has created.
+    remaining: u64,
     clients: Vec<Client>,
     next_sender: usize,
     in_flight: InFlight,
@@ -51,11 +52,12 @@ pub struct Senders {
 
 #[derive(Clone, Debug, Default)]
 struct Client {
-    state: State,
+    state: ClientState,
     sends: bool,
     /// Number of messages created so far.
     composed: u64,
     sent: u64,
+    /// The number of sent messages after which it leaves; `None` if it stays.
     leaves_after: Option<u64>,
 }
 
@@ -67,7 +69,7 @@ struct PendingSend {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum State {
+enum ClientState {
     #[default]
     Idle,
     /// Sends a request at that instant, or sent it, and has no answer yet.
@@ -95,37 +97,37 @@ impl Senders {
             }
         }
         let senders = clients.iter().filter(|client| client.sends).count() as u64;
-        let mut stayers: Vec<_> = (0..nodes).collect();
+        let mut staying_nodes: Vec<_> = (0..nodes).collect();
         // At least one member stays, so that the group continues to exist.
         for _ in 0..demand.leaves.min(nodes.saturating_sub(1)) {
-            let leaver = stayers.swap_remove(rng.below(stayers.len() as u64) as usize);
+            let leaver = staying_nodes.swap_remove(rng.below(staying_nodes.len() as u64) as usize);
             if let Some(client) = clients.get_mut(leaver) {
-                let share = demand.messages.checked_div(senders).unwrap_or(0);
-                client.leaves_after = Some(if client.sends { rng.below(share + 1) } else { 0 });
+                let messages_per_sender = demand.messages.checked_div(senders).unwrap_or(0);
+                client.leaves_after = Some(if client.sends { rng.below(messages_per_sender + 1) } else { 0 });
             }
         }
         let mut in_flight = InFlight::new(nodes);
         for (group, members) in demand.groups.iter().filter(|_| !demand.views) {
             in_flight.set_members(*group, members);
         }
-        let left = if senders == 0 { 0 } else { demand.messages };
-        Self { demand, rng, left, clients, next_sender: 0, in_flight }
+        let remaining = if senders == 0 { 0 } else { demand.messages };
+        Self { demand, rng, remaining, clients, next_sender: 0, in_flight }
     }
 
     pub fn left(&self) -> u64 {
-        self.left
+        self.remaining
     }
 
     fn has_pending(&self) -> bool {
         self.in_flight.has_pending(self.demand.agreement)
     }
 
-    /// The client of a live node has nothing to do: it sends the next message, or leaves.
+    /// Lets a client of a live node that has nothing to do send its next message, or leave.
     fn proceed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
-        client.state = State::Idle;
+        client.state = ClientState::Idle;
         // A client that is to leave does so at the latest when no messages remain.
-        if client.leaves_after.is_some_and(|after| client.sent >= after || self.left == 0) {
+        if client.leaves_after.is_some_and(|after| client.sent >= after || self.remaining == 0) {
             self.leave(now, node, plan);
         } else if client.sends && self.demand.pattern != Pattern::Single {
             let pause = self.pause();
@@ -148,12 +150,12 @@ impl Senders {
             0 => GroupId::ONLY,
             1 => groups.first().map_or(GroupId::ONLY, |(group, _)| *group),
             several => {
-                let place = self.rng.below(several as u64) as usize;
-                groups.get(place).map_or(GroupId::ONLY, |(group, _)| *group)
+                let index = self.rng.below(several as u64) as usize;
+                groups.get(index).map_or(GroupId::ONLY, |(group, _)| *group)
             }
         };
-        let Some(client) = self.clients.get_mut(node.index()).filter(|_| self.left > 0) else { return };
-        self.left -= 1;
+        let Some(client) = self.clients.get_mut(node.index()).filter(|_| self.remaining > 0) else { return };
+        self.remaining -= 1;
         client.composed += 1;
         let text = format!("{node}:{}", client.composed);
         let padding = ".".repeat(self.demand.payload.saturating_sub(text.len()));
@@ -164,33 +166,34 @@ impl Senders {
     fn request(&mut self, at: Time, node: NodeId, message: PendingSend, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         plan.command(at, node, Command::Send { group: message.group, payload: message.payload.clone() });
-        client.state = State::Busy { message, at };
+        client.state = ClientState::Busy { message, at };
     }
 
     fn leave(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let at = now + self.pause();
         let mut groups: Vec<_> = self.demand.groups.iter().filter(|(_, members)| members.contains(node)).collect();
         groups.dedup_by_key(|(group, _)| *group);
-        let mut named: Vec<_> = groups.into_iter().map(|(group, _)| *group).collect();
+        let mut groups_to_leave: Vec<_> = groups.into_iter().map(|(group, _)| *group).collect();
         if self.demand.groups.is_empty() {
-            named.push(GroupId::ONLY);
+            groups_to_leave.push(GroupId::ONLY);
         }
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         client.leaves_after = None;
         client.sends = false;
-        client.state = if named.is_empty() { State::Gone } else { State::Leaving(named.len()) };
-        for group in named {
+        client.state =
+            if groups_to_leave.is_empty() { ClientState::Gone } else { ClientState::Leaving(groups_to_leave.len()) };
+        for group in groups_to_leave {
             plan.command(at, node, Command::Leave { group });
         }
     }
 
     fn finish_leave(&mut self, node: NodeId) {
         if let Some(client) = self.clients.get_mut(node.index())
-            && let State::Leaving(groups) = &mut client.state
+            && let ClientState::Leaving(groups) = &mut client.state
         {
             *groups = groups.saturating_sub(1);
             if *groups == 0 {
-                client.state = State::Gone;
+                client.state = ClientState::Gone;
             }
         }
     }
@@ -199,14 +202,14 @@ impl Senders {
         match event {
             Event::Sent { .. } => {
                 if let Some(client) = self.clients.get_mut(node.index())
-                    && let State::Busy { .. } = client.state
+                    && let ClientState::Busy { .. } = client.state
                 {
                     client.sent += 1;
                     self.proceed(now, node, plan);
                 }
             }
             Event::Wait { .. } => self.update_state(node, |state| match state {
-                State::Busy { message, .. } => State::Waits(message),
+                ClientState::Busy { message, .. } => ClientState::Waits(message),
                 other => other,
             }),
             Event::Ready { group } => self.retry(now, node, *group, plan),
@@ -214,11 +217,11 @@ impl Senders {
                 self.retry(now, node, *group, plan);
                 self.rejoin(now, node, *group, plan);
             }
-            Event::Refused(refusal) => self.refused(now, node, *refusal, plan),
+            Event::Refused(refusal) => self.handle_refusal(now, node, *refusal, plan),
             // A member that is removed before its leave completes has left, too.
             Event::Left { .. } | Event::Out { .. } => {
                 self.finish_leave(node);
-                if matches!(self.clients.get(node.index()).map(|client| &client.state), Some(State::Gone)) {
+                if matches!(self.clients.get(node.index()).map(|client| &client.state), Some(ClientState::Gone)) {
                     plan.depart(now, node);
                 }
             }
@@ -226,7 +229,7 @@ impl Senders {
         }
     }
 
-    fn update_state(&mut self, node: NodeId, change: impl FnOnce(State) -> State) {
+    fn update_state(&mut self, node: NodeId, change: impl FnOnce(ClientState) -> ClientState) {
         if let Some(client) = self.clients.get_mut(node.index()) {
             client.state = change(std::mem::take(&mut client.state));
         }
@@ -234,7 +237,9 @@ impl Senders {
 
     /// Repeats a request that had to wait.
     fn retry(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
-        let Some(State::Waits(message)) = self.clients.get(node.index()).map(|client| &client.state) else { return };
+        let Some(ClientState::Waits(message)) = self.clients.get(node.index()).map(|client| &client.state) else {
+            return;
+        };
         if message.group == group {
             let message = message.clone();
             self.request(now, node, message, plan);
@@ -245,28 +250,30 @@ impl Senders {
     /// next one.
     fn rejoin(&mut self, now: Time, node: NodeId, group: GroupId, plan: &mut Plan<Command>) {
         match self.clients.get(node.index()).map(|client| client.state.clone()) {
-            Some(State::OutOfView(None)) => self.proceed(now, node, plan),
-            Some(State::OutOfView(Some(message))) if message.group == group => self.request(now, node, message, plan),
+            Some(ClientState::OutOfView(None)) => self.proceed(now, node, plan),
+            Some(ClientState::OutOfView(Some(message))) if message.group == group => {
+                self.request(now, node, message, plan);
+            }
             Some(_) | None => {}
         }
     }
 
-    fn refused(&mut self, now: Time, node: NodeId, refusal: Refusal, plan: &mut Plan<Command>) {
+    fn handle_refusal(&mut self, now: Time, node: NodeId, refusal: Refusal, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
         match (std::mem::take(&mut client.state), refusal) {
-            (State::Busy { message, .. }, Refusal::NotAMember) if self.demand.views => {
-                client.state = State::OutOfView(Some(message));
+            (ClientState::Busy { message, .. }, Refusal::NotAMember) if self.demand.views => {
+                client.state = ClientState::OutOfView(Some(message));
             }
             // The node is never readmitted, so other clients send its message instead.
-            (State::Busy { .. }, Refusal::NotAMember | Refusal::NoWayBack | Refusal::Leaving) => {
-                client.state = State::Gone;
-                self.left += 1;
+            (ClientState::Busy { .. }, Refusal::NotAMember | Refusal::NoWayBack | Refusal::Leaving) => {
+                client.state = ClientState::Gone;
+                self.remaining += 1;
                 self.wake_idle_sender(now, plan);
             }
             // Repeating the request would not help.
-            (State::Busy { .. }, Refusal::TooLong) => self.proceed(now, node, plan),
-            (State::Leaving(groups), _) => {
-                client.state = State::Leaving(groups);
+            (ClientState::Busy { .. }, Refusal::TooLong) => self.proceed(now, node, plan),
+            (ClientState::Leaving(groups), _) => {
+                client.state = ClientState::Leaving(groups);
                 self.finish_leave(node);
             }
             (state, _) => client.state = state,
@@ -278,37 +285,37 @@ impl Senders {
         if self.demand.pattern == Pattern::Single {
             return;
         }
-        let is_free = |client: &Client| client.sends && client.state == State::Idle;
-        if let Some(index) = self.clients.iter().position(is_free) {
+        let is_idle_sender = |client: &Client| client.sends && client.state == ClientState::Idle;
+        if let Some(index) = self.clients.iter().position(is_idle_sender) {
             let pause = self.pause();
             self.compose(now + pause, NodeId::from_index(index), plan);
         }
     }
 
-    /// A message that was not sent before the crash is sent by another client.
+    /// Records a crash. Another client sends the message that was not sent before it.
     fn node_crashed(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
-        let is_unsent = match std::mem::replace(&mut client.state, State::NodeDown) {
-            State::Busy { at, .. } => at > now,
-            State::Waits(_) | State::OutOfView(Some(_)) => true,
-            State::Idle | State::OutOfView(None) | State::NodeDown => false,
+        let is_unsent = match std::mem::replace(&mut client.state, ClientState::NodeDown) {
+            ClientState::Busy { at, .. } => at > now,
+            ClientState::Waits(_) | ClientState::OutOfView(Some(_)) => true,
+            ClientState::Idle | ClientState::OutOfView(None) | ClientState::NodeDown => false,
             // A node that leaves is gone permanently, even if it crashes.
-            State::Leaving(_) | State::Gone => {
-                client.state = State::Gone;
+            ClientState::Leaving(_) | ClientState::Gone => {
+                client.state = ClientState::Gone;
                 false
             }
         };
         if is_unsent {
-            self.left += 1;
+            self.remaining += 1;
             self.wake_idle_sender(now, plan);
         }
     }
 
-    fn restarts(&mut self, node: NodeId) {
+    fn node_restarted(&mut self, node: NodeId) {
         let has_views = self.demand.views;
         self.update_state(node, |state| match state {
-            State::NodeDown if has_views => State::OutOfView(None),
-            State::NodeDown => State::Gone,
+            ClientState::NodeDown if has_views => ClientState::OutOfView(None),
+            ClientState::NodeDown => ClientState::Gone,
             other => other,
         });
     }
@@ -316,10 +323,10 @@ impl Senders {
     /// With `Single`: the next sender sends when all earlier messages are delivered.
     fn start_next_sender(&mut self, now: Time, plan: &mut Plan<Command>) {
         let is_idle = |client: &Client| match client.state {
-            State::Busy { .. } | State::Waits(_) | State::Leaving(_) => false,
-            State::Idle | State::OutOfView(_) | State::Gone | State::NodeDown => true,
+            ClientState::Busy { .. } | ClientState::Waits(_) | ClientState::Leaving(_) => false,
+            ClientState::Idle | ClientState::OutOfView(_) | ClientState::Gone | ClientState::NodeDown => true,
         };
-        if self.demand.pattern != Pattern::Single || self.left == 0 {
+        if self.demand.pattern != Pattern::Single || self.remaining == 0 {
             return;
         }
         if !self.clients.iter().all(is_idle) || self.has_pending() {
@@ -327,11 +334,11 @@ impl Senders {
         }
         let senders = self.demand.senders.len();
         for step in 0..senders {
-            let place = (self.next_sender + step) % senders;
-            let Some(node) = self.demand.senders.get(place).copied() else { continue };
-            let is_free = |client: &Client| client.sends && client.state == State::Idle;
-            if self.clients.get(node.index()).is_some_and(is_free) {
-                self.next_sender = place + 1;
+            let index = (self.next_sender + step) % senders;
+            let Some(node) = self.demand.senders.get(index).copied() else { continue };
+            let is_idle_sender = |client: &Client| client.sends && client.state == ClientState::Idle;
+            if self.clients.get(node.index()).is_some_and(is_idle_sender) {
+                self.next_sender = index + 1;
                 let pause = self.pause();
                 self.compose(now + pause, node, plan);
                 return;
@@ -342,16 +349,19 @@ impl Senders {
     /// Whether some client can still send a message.
     fn can_send(&self) -> bool {
         self.clients.iter().filter(|client| client.sends).any(|client| match client.state {
-            State::Idle | State::Busy { .. } | State::Waits(_) => true,
-            State::OutOfView(_) => self.demand.views,
-            State::Leaving(_) | State::Gone | State::NodeDown => false,
+            ClientState::Idle | ClientState::Busy { .. } | ClientState::Waits(_) => true,
+            ClientState::OutOfView(_) => self.demand.views,
+            ClientState::Leaving(_) | ClientState::Gone | ClientState::NodeDown => false,
         })
     }
 
     fn has_waiting_client(&self) -> bool {
         self.clients.iter().any(|client| match client.state {
-            State::Busy { .. } | State::Waits(_) | State::Leaving(_) | State::OutOfView(Some(_)) => true,
-            State::Idle | State::OutOfView(None) | State::Gone | State::NodeDown => false,
+            ClientState::Busy { .. }
+            | ClientState::Waits(_)
+            | ClientState::Leaving(_)
+            | ClientState::OutOfView(Some(_)) => true,
+            ClientState::Idle | ClientState::OutOfView(None) | ClientState::Gone | ClientState::NodeDown => false,
         })
     }
 }
@@ -359,7 +369,7 @@ impl Senders {
 impl Workload<Command, Event> for Senders {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         for index in 0..self.clients.len() {
-            let is_idle = self.clients.get(index).is_some_and(|client| client.state == State::Idle);
+            let is_idle = self.clients.get(index).is_some_and(|client| client.state == ClientState::Idle);
             if is_idle {
                 self.proceed(Time::ZERO, NodeId::from_index(index), plan);
             }
@@ -381,7 +391,7 @@ impl Workload<Command, Event> for Senders {
             }
             ClientEvent::Restarted => {
                 self.in_flight.node_started(node);
-                self.restarts(node);
+                self.node_restarted(node);
             }
             ClientEvent::Alarm => {}
         }
@@ -389,6 +399,6 @@ impl Workload<Command, Event> for Senders {
     }
 
     fn is_done(&self) -> bool {
-        (self.left == 0 || !self.can_send()) && !self.has_waiting_client() && !self.has_pending()
+        (self.remaining == 0 || !self.can_send()) && !self.has_waiting_client() && !self.has_pending()
     }
 }

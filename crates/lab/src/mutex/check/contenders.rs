@@ -9,9 +9,9 @@
 //! use std::sync::Arc;
 //!
 //! let group = Group::of_size(2);
-//! let users = Contenders { fences: true, order: true, ..Contenders::default() };
+//! let clients = Contenders { fences: true, order: true, ..Contenders::default() };
 //! let make = Arc::new(move |me| RicartAgrawala::new(me, group.clone()));
-//! let mut checker = Checker::new(make, users, Setup::new(2))?;
+//! let mut checker = Checker::new(make, clients, Setup::new(2))?;
 //! let effort = Effort {
 //!     search: Search::Breadth,
 //!     threads: 1,
@@ -71,7 +71,8 @@ impl Default for Contenders {
 pub struct Contender {
     phase: ClientPhase,
     access: Access,
-    left: Option<u8>,
+    /// Number of requests left; `None` for no limit.
+    remaining: Option<u8>,
     /// The client released or cancelled, and waits for the answer.
     awaits_answer: bool,
 }
@@ -85,10 +86,11 @@ enum ClientPhase {
     NodeDown,
 }
 
+/// Indices into the list of properties.
 const EXCLUSION: u8 = 0;
 const ASKED_FIRST: u8 = 1;
-/// State shown by a holder that shares, and by an exclusive holder. An exclusive holder outweighs
-/// all sharing holders together.
+/// The facets of a sharing and of an exclusive holder. Exclusion holds if the sum of all facets is
+/// at most `EXCLUDES`: an exclusive holder outweighs all sharing holders together.
 const SHARES: u64 = 1;
 const EXCLUDES: u64 = 1 << 16;
 
@@ -98,17 +100,21 @@ impl Clients for Contenders {
     type Client = Contender;
 
     fn initial(&self, _node: NodeId) -> Contender {
-        Contender { phase: ClientPhase::Idle, access: Access::Exclusive, left: self.rounds, awaits_answer: false }
+        Contender { phase: ClientPhase::Idle, access: Access::Exclusive, remaining: self.rounds, awaits_answer: false }
     }
 
     fn offers(&self, client: &Contender) -> Vec<Offer<Command>> {
         let offer = |command, obliged| Offer { command, obliged };
         match client.phase {
             ClientPhase::Waiting | ClientPhase::Holding if client.awaits_answer => Vec::new(),
-            ClientPhase::Idle if client.left == Some(0) => Vec::new(),
+            ClientPhase::Idle if client.remaining == Some(0) => Vec::new(),
             ClientPhase::Idle => {
-                let asks = [(true, Command::Acquire), (self.tries, Command::Try), (self.readers, Command::Share)];
-                asks.into_iter().filter(|(may, _)| *may).map(|(_, command)| offer(command, false)).collect()
+                let requests = [(true, Command::Acquire), (self.tries, Command::Try), (self.readers, Command::Share)];
+                requests
+                    .into_iter()
+                    .filter(|(is_allowed, _)| *is_allowed)
+                    .map(|(_, command)| offer(command, false))
+                    .collect()
             }
             ClientPhase::Waiting if self.cancels => vec![offer(Command::Cancel, false)],
             ClientPhase::Waiting | ClientPhase::NodeDown => Vec::new(),
@@ -116,22 +122,22 @@ impl Clients for Contenders {
         }
     }
 
-    fn observe(&self, client: &mut Contender, news: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
+    fn observe(&self, client: &mut Contender, step: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
         let waited = client.phase == ClientPhase::Waiting;
-        client.awaits_answer = match news {
+        client.awaits_answer = match step {
             ClientStep::Issued(Command::Cancel | Command::Release) => self.views,
             ClientStep::Emitted(Event::Extended { .. }) => client.awaits_answer,
             ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => client.awaits_answer,
             ClientStep::Issued(_) | ClientStep::Emitted(_) | ClientStep::Crashed | ClientStep::Restarted => false,
         };
-        match news {
+        match step {
             ClientStep::Issued(command @ (Command::Acquire | Command::Try | Command::Share)) => {
                 client.phase = ClientPhase::Waiting;
                 client.access = match command {
                     Command::Share if self.shares => Access::Shared,
                     _ => Access::Exclusive,
                 };
-                client.left = client.left.map(|left| left.saturating_sub(1));
+                client.remaining = client.remaining.map(|remaining| remaining.saturating_sub(1));
                 record.past.push(PastEvent::Requested(client.access));
             }
             ClientStep::Issued(Command::Cancel | Command::Release) => {}
@@ -180,9 +186,9 @@ impl Clients for Contenders {
 
     fn properties(&self) -> Vec<Property> {
         let property = |name, judged| Property { name, judged };
-        let exclusive = |facets: &[u64]| facets.iter().sum::<u64>() <= EXCLUDES;
+        let is_exclusive = |facets: &[u64]| facets.iter().sum::<u64>() <= EXCLUDES;
         let mut properties =
-            vec![property("exclusion", Judged::ByState(exclusive)), property("asked-first", Judged::ByStep)];
+            vec![property("exclusion", Judged::ByState(is_exclusive)), property("asked-first", Judged::ByStep)];
         debug_assert_eq!(properties.len(), usize::from(ASKED_FIRST) + 1);
         debug_assert_eq!(EXCLUSION, 0);
         if self.fences {
@@ -201,7 +207,8 @@ impl Clients for Contenders {
     }
 }
 
-/// Packs a fence into one word. The counters of a check always fit.
+/// Packs a fence into one word: the epoch above the counter. The counters of a check fit in 32
+/// bits.
 fn packed(fence: Fence) -> u64 {
     fence.epoch.0 << 32 | (fence.counter & 0xffff_ffff)
 }

@@ -31,11 +31,11 @@ pub(crate) struct MutexCheckArgs {
     changes: Option<u8>,
     /// The membership service: an oracle that waits for leases to expire, or a faulty one that does
     /// not. Default: oracle.
-    #[arg(long, value_name = "WHO", requires = "views", help_heading = VIEWS, value_parser = one_of(KEEPERS))]
+    #[arg(long, value_name = "WHO", requires = "views", help_heading = VIEWS, value_parser = one_of(ORACLES))]
     membership: Option<MembershipService>,
 }
 
-const KEEPERS: [(&str, MembershipService); 2] =
+const ORACLES: [(&str, MembershipService); 2] =
     [("oracle", MembershipService::Oracle), ("impatient", MembershipService::Impatient)];
 
 impl MutexCheckArgs {

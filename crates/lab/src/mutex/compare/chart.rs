@@ -34,13 +34,14 @@ fn series(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Series {
         let reach = (longest > value).then_some((value, longest));
         Dot { is_real: true, reach, ..Dot::new(x, value) }
     });
-    let law = expected_curve(costs, panel, entry);
+    let curve = expected_curve(costs, panel, entry);
     // Without an expected curve, a line joins the dots.
-    let is_joined = panel.is_joined && law.as_ref().is_none_or(|law| law.points.is_empty());
-    Series { name: name.into(), dots: simulated.chain(real).collect(), is_joined, expected: law }
+    let is_joined = panel.is_joined && curve.as_ref().is_none_or(|curve| curve.points.is_empty());
+    Series { name: name.into(), dots: simulated.chain(real).collect(), is_joined, expected: curve }
 }
 
-/// Returns the measurements by position. Several runs at one position are combined.
+/// Returns the value and its maximum at each position of the horizontal axis. Several runs at one
+/// position are combined.
 fn values_by_position(
     costs: &Costs,
     over: Over,
@@ -55,16 +56,16 @@ fn values_by_position(
             traffics.map(|(index, traffic)| (index as f64, nodes, Some(traffic))).collect()
         }
     };
-    let own = match over {
+    let only_traffic = match over {
         Over::Sizes(traffic) => traffic,
         Over::Loads(_) => None,
     };
     let found = positions.into_iter().filter_map(|(x, nodes, traffic)| {
-        let is_here = |row: &&&Row| {
-            let wanted = traffic.or(own);
+        let is_at_position = |row: &&&Row| {
+            let wanted = traffic.or(only_traffic);
             row.case.nodes == nodes && wanted.is_none_or(|wanted| row.case.traffic == wanted)
         };
-        let results: Vec<_> = rows.iter().filter(is_here).filter_map(|row| row.result(world)).collect();
+        let results: Vec<_> = rows.iter().filter(is_at_position).filter_map(|row| row.result(world)).collect();
         Some((x, reading(&results)?))
     });
     found.collect()
@@ -80,34 +81,37 @@ fn across(costs: &Costs, over: Over) -> Across {
 /// The expected curve of an algorithm, with a line if it is exact for all sizes. `None` for faulty
 /// variants.
 fn expected_curve(costs: &Costs, panel: &Panel, entry: &'static MutexEntry) -> Option<ExpectedCurve> {
-    let law = panel.expected.as_ref()?;
+    let formula = panel.expected.as_ref()?;
     let expected =
         |nodes: usize, traffic: Traffic| ExpectedCost::of(entry, &costs.simulation(CostCase { entry, nodes, traffic }));
-    let value = |nodes: usize, traffic: Traffic| (law.value)(&expected(nodes, traffic), costs.entries);
+    let value = |nodes: usize, traffic: Traffic| (formula.value)(&expected(nodes, traffic), costs.entries);
     let traffic = costs.traffics.first().copied()?;
     let sizes = || line_sizes(&costs.sizes).into_iter().filter(|nodes| (entry.facts.fits)(*nodes).is_ok());
     if !expected(sizes().next()?, traffic).binding {
         return None;
     }
     let line: Option<Vec<_>> = match panel.over {
-        Over::Sizes(own) => sizes().map(|nodes| Some((nodes as f64, value(nodes, own.unwrap_or(traffic))?))).collect(),
+        Over::Sizes(only_traffic) => {
+            sizes().map(|nodes| Some((nodes as f64, value(nodes, only_traffic.unwrap_or(traffic))?))).collect()
+        }
         Over::Loads(nodes) if (entry.facts.fits)(nodes).is_ok() => {
             let traffics = loads(costs).into_iter().enumerate();
             traffics.map(|(index, traffic)| Some((index as f64, value(nodes, traffic)?))).collect()
         }
         Over::Loads(_) => None,
     };
-    Some(ExpectedCurve { text: (law.text)(entry).into(), points: line.unwrap_or_default() })
+    Some(ExpectedCurve { text: (formula.text)(entry).into(), points: line.unwrap_or_default() })
 }
 
 /// The sizes at which to evaluate the expected cost: from the smallest group to the largest, and
 /// around a single size. Sizes that differ by less than one in 25 would look the same.
 fn line_sizes(sizes: &[usize]) -> Vec<usize> {
-    let least = sizes.iter().copied().min().unwrap_or(2);
-    let most = sizes.iter().copied().max().unwrap_or(2);
-    let (least, most) = if least == most { ((least / 2).max(2), 2 * most) } else { (least, most) };
-    let line = std::iter::successors(Some(least), |size| Some(size + 1 + size / 25));
-    line.take_while(|size| *size < most).chain([most]).collect()
+    let smallest = sizes.iter().copied().min().unwrap_or(2);
+    let largest = sizes.iter().copied().max().unwrap_or(2);
+    let (smallest, largest) =
+        if smallest == largest { ((smallest / 2).max(2), 2 * largest) } else { (smallest, largest) };
+    let line = std::iter::successors(Some(smallest), |size| Some(size + 1 + size / 25));
+    line.take_while(|size| *size < largest).chain([largest]).collect()
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ fn list(sizes: &[usize], conjunction: &str) -> String {
     let numbers: Vec<_> = sizes.iter().map(ToString::to_string).collect();
     match &numbers[..] {
         [first @ .., last] if !first.is_empty() => format!("{} {conjunction} {last}", first.join(", ")),
-        few => few.concat(),
+        numbers => numbers.concat(),
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
         let compared = ComparedAlgorithms::new(all, sizes, named).map_err(|error| error.to_string())?;
         Ok((
             compared.contenders.len(),
-            compared.left_out.iter().map(|left| left.sentence()).collect::<Vec<_>>().join(" "),
+            compared.left_out.iter().map(|omitted| omitted.sentence()).collect::<Vec<_>>().join(" "),
         ))
     }
 

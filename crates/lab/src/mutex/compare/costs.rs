@@ -193,12 +193,12 @@ impl Comparison for Costs {
             let real = self.real.map(|links| self.run_real(&row, links, host));
             real.iter().for_each(|_| host.advance());
             // Keep the simulated result even if the real run failed.
-            let (real, end) = match real.transpose() {
+            let (real, result) = match real.transpose() {
                 Ok(result) => (result.flatten(), Ok(())),
                 Err(error) => (None, Err(error)),
             };
             self.rows.push(Row { real, ..row });
-            end?;
+            result?;
         }
         Ok(())
     }

@@ -45,14 +45,14 @@ pub enum Forms {
 
 /// Returns the named algorithms, or all correct ones of the family.
 pub fn contenders(names: &[String], forms: Forms) -> Result<Vec<&'static MutexEntry>, LabError> {
-    let right = || all().iter().filter_map(Mutex::entry);
+    let correct = || all().iter().filter_map(Mutex::entry);
     if names.is_empty() {
-        return Ok(right().filter(|entry| forms == Forms::All || !entry.facts.is_special()).collect());
+        return Ok(correct().filter(|entry| forms == Forms::All || !entry.facts.is_special()).collect());
     }
     let mut found: Vec<&MutexEntry> = Vec::new();
     for name in names {
         let named = Algorithm::<Mutex>::named(name)?.entry();
-        let others = right().filter(|entry| forms == Forms::All && entry.facts.algorithm() == name);
+        let others = correct().filter(|entry| forms == Forms::All && entry.facts.algorithm() == name);
         for entry in std::iter::once(named).chain(others) {
             if !found.iter().any(|other| other.facts.profile.name == entry.facts.profile.name) {
                 found.push(entry);
@@ -99,9 +99,9 @@ pub struct ExpectedCost {
     /// Whether these figures hold in every run without faults, tries and cancels. `false` for
     /// faulty variants.
     pub binding: bool,
-    /// Whether it sends messages without end, even before the first request and after the last
-    /// release.
-    restless: bool,
+    /// Whether the algorithm sends messages without end, even before the first request and after
+    /// the last release.
+    never_quiescent: bool,
     total: fn(&Case<'_>, u64) -> Range,
     group: Group,
     load: Load,
@@ -124,22 +124,23 @@ impl ExpectedCost {
                 && tries.is_zero()
                 && cancels.is_zero()
                 && all().iter().any(|entry| entry.name() == facts.profile.name),
-            restless: facts.never_quiescent,
+            never_quiescent: facts.never_quiescent,
             total: cost.total,
             group,
             load,
         }
     }
 
+    /// Expected number of messages of this many entries.
     pub fn total(&self, entries: u64) -> Range {
         (self.total)(&Case { group: &self.group, load: self.load }, entries)
     }
 
-    /// Expected number of messages of this many entries, depending on the measurement. Real
-    /// processes start before their clients and stop after them, for an unknown time; a protocol
-    /// that never becomes quiet then sends any number of messages.
+    /// Like [`total`](Self::total), depending on the measurement, which the unit of delays tells.
+    /// Real processes start before their clients and stop after them, for an unknown time; a
+    /// protocol that never becomes quiet then sends any number of messages.
     pub fn total_in(&self, delays: Delays, entries: u64) -> Range {
-        match (self.restless, delays) {
+        match (self.never_quiescent, delays) {
             (true, Delays::InMilliseconds) => Range { most: None, ..self.total(entries) },
             (true, Delays::InMessageTimes) | (false, _) => self.total(entries),
         }
@@ -159,7 +160,7 @@ fn load(spec: &Spec<Mutex>) -> Load {
     let last = requesters.last().copied().or_else(|| spec.group().iter().last());
     match (workload, last) {
         _ if spec.is_scripted() => Load::Some,
-        (Pattern::Single, Some(asker)) => Load::Alone(asker),
+        (Pattern::Single, Some(requester)) => Load::Alone(requester),
         (Pattern::All, _) if requesters.is_empty() => Load::Everyone,
         (Pattern::Single | Pattern::All | Pattern::Random, _) => Load::Some,
     }
@@ -240,7 +241,7 @@ impl Measured {
     }
 
     fn compare(&self, expected: &ExpectedCost, delays: Delays) -> Vec<Difference> {
-        let in_times = |delay: Option<Delay>| delay.filter(|_| delays == Delays::InMessageTimes);
+        let in_message_times = |delay: Option<Delay>| delay.filter(|_| delays == Delays::InMessageTimes);
         let messages = self.messages_per_entry.and_then(|measured| {
             // The count is a whole number, which the mean would hide.
             let total = (measured * self.counted as f64).round();
@@ -251,10 +252,10 @@ impl Measured {
         let own = self.own_messages_per_entry.filter(|own| expected.has_coordinator && *own != 0.0);
         let own = own.map(|measured| Difference { figure: Figure::OwnMessages, measured, least: 0.0, most: Some(0.0) });
         let delay = |figure, delay: Option<Delay>, range: Range| {
-            let delay = in_times(delay)?;
-            let wrong = [delay.mean, delay.max].into_iter().find(|measured| !within(rounded(*measured), range))?;
+            let delay = in_message_times(delay)?;
+            let unexpected = [delay.mean, delay.max].into_iter().find(|measured| !within(rounded(*measured), range))?;
             let (least, most) = (range.least as f64, range.most.map(|most| most as f64));
-            Some(Difference { figure, measured: wrong, least, most })
+            Some(Difference { figure, measured: unexpected, least, most })
         };
         let client = delay(Figure::ClientDelay, self.client_delay, expected.client_delay);
         let sync = delay(Figure::SyncDelay, self.sync_delay, expected.sync_delay);
@@ -262,7 +263,8 @@ impl Measured {
     }
 }
 
-/// Waiting until after a bound adds a tiny delay, which is not a message time.
+/// Rounds to thousandths: waiting until just after a bound adds a tiny delay, which is not a
+/// message time.
 fn rounded(delay: f64) -> f64 {
     (delay * 1_000.0).round() / 1_000.0
 }
@@ -307,13 +309,13 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { figure, measured, least, most } = self;
-        let unit = match figure {
+        let measurement = match figure {
             Figure::Messages => write!(f, "an entry took {measured} messages"),
             Figure::OwnMessages => write!(f, "the coordinator's own entry took {measured} messages"),
             Figure::ClientDelay => write!(f, "the client delay was {measured} T"),
             Figure::SyncDelay => write!(f, "the synchronization delay was {measured} T"),
         };
-        unit?;
+        measurement?;
         match most {
             Some(most) if most == least => write!(f, "; expected {least}"),
             Some(most) => write!(f, "; expected between {least} and {most}"),

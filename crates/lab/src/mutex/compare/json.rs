@@ -20,7 +20,7 @@ pub(super) struct Report<'a> {
     complete: bool,
     holds: bool,
     exact: bool,
-    rows: Vec<Line<'a>>,
+    rows: Vec<ReportRow<'a>>,
     /// Algorithms that do not support some sizes.
     left_out: Vec<UnsupportedSize>,
 }
@@ -34,7 +34,7 @@ pub(super) struct UnsupportedSize {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ReportRow<'a> {
     algorithm: &'a str,
     nodes: usize,
     workload: String,
@@ -140,7 +140,7 @@ pub(super) fn report(costs: &Costs) -> Report<'_> {
         complete: costs.is_complete(),
         holds: costs.holds(),
         exact: costs.is_exact(),
-        rows: costs.rows.iter().map(line).collect(),
+        rows: costs.rows.iter().map(report_row).collect(),
         left_out: unsupported_sizes(&costs.left_out),
     }
 }
@@ -153,9 +153,9 @@ pub(super) fn unsupported_sizes(left_out: &[UnsupportedSizes]) -> Vec<Unsupporte
     left_out.iter().flat_map(each).collect()
 }
 
-fn line(row: &Row) -> Line<'_> {
+fn report_row(row: &Row) -> ReportRow<'_> {
     let measured = &row.simulated.measured;
-    Line {
+    ReportRow {
         algorithm: row.name(),
         nodes: row.case.nodes,
         workload: row.case.traffic.to_string(),

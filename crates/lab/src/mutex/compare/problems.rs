@@ -9,23 +9,23 @@ const MAX_PROBLEMS: usize = 5;
 /// Lists violated properties and unexpected figures.
 pub(super) fn problems(costs: &Costs) -> Vec<String> {
     let results = costs.rows.iter().flat_map(|row| row.results().map(move |result| (row, result)));
-    let mut wrong: Vec<_> = results.filter_map(|(row, result)| problem(row, result)).collect();
-    let all = wrong.len();
-    if all > MAX_PROBLEMS {
-        wrong.truncate(MAX_PROBLEMS);
-        wrong.push(format!("{all} runs have problems in total; --json lists all of them."));
+    let mut problems: Vec<_> = results.filter_map(|(row, result)| problem(row, result)).collect();
+    let total = problems.len();
+    if total > MAX_PROBLEMS {
+        problems.truncate(MAX_PROBLEMS);
+        problems.push(format!("{total} runs have problems in total; --json lists all of them."));
     }
-    wrong
+    problems
 }
 
 /// Describes the problem of one result, if there is any.
 fn problem(row: &Row, result: &WorldResult) -> Option<String> {
-    let violated = result.measured.violations.first().map(|violated| {
-        let why = violated.violation.as_ref().map(|violation| format!(": at {} {}", violation.time, violation.text));
-        format!("'{}' fails{}", violated.name, why.unwrap_or_default())
+    let violation = result.measured.violations.first().map(|violation| {
+        let why = violation.violation.as_ref().map(|violation| format!(": at {} {}", violation.time, violation.text));
+        format!("'{}' fails{}", violation.name, why.unwrap_or_default())
     });
     let difference = result.measured.differences.first().map(ToString::to_string);
-    let what = violated.or(difference)?;
+    let problem = violation.or(difference)?;
     let (world, repeat_command) = match result.world {
         World::Simulated => ("simulated", format!("{} --steps", result.repeat_command)),
         World::Real => {
@@ -33,7 +33,8 @@ fn problem(row: &Row, result: &WorldResult) -> Option<String> {
         }
     };
     // A recorded run is better than one that may not happen again.
-    let show = result.journal.as_ref().map_or(repeat_command, |journal| format!("quorate replay {journal} --steps"));
+    let demonstration =
+        result.journal.as_ref().map_or(repeat_command, |journal| format!("quorate replay {journal} --steps"));
     let (algorithm, nodes, when) = (row.name(), row.case.nodes, traffic_name(row.case.traffic));
-    Some(format!("{algorithm} with {nodes} nodes, {when}, {world}: {what}.\nTo see it: {show}"))
+    Some(format!("{algorithm} with {nodes} nodes, {when}, {world}: {problem}.\nTo see it: {demonstration}"))
 }

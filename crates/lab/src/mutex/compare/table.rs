@@ -57,15 +57,15 @@ struct AlgorithmResults<'a> {
 
 impl<'a> AlgorithmResults<'a> {
     fn rows(&self) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
-        let own = self.costs.rows.iter().filter(|row| row.name() == self.entry.facts.profile.name);
-        own.filter_map(|row| Some((row, row.result(self.world)?)))
+        let rows = self.costs.rows.iter().filter(|row| row.name() == self.entry.facts.profile.name);
+        rows.filter_map(|row| Some((row, row.result(self.world)?)))
     }
 
-    fn at(&self, nodes: usize) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
+    fn with_size(&self, nodes: usize) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
         self.rows().filter(move |(row, _)| row.case.nodes == nodes)
     }
 
-    fn under(&self, traffic: Traffic) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
+    fn with_traffic(&self, traffic: Traffic) -> impl Iterator<Item = (&'a Row, &'a WorldResult)> + '_ {
         self.rows().filter(move |(row, _)| row.case.traffic == traffic)
     }
 
@@ -130,7 +130,7 @@ fn messages(costs: &Costs) -> Section {
         for (world, suffix) in worlds(costs) {
             let algorithms = algorithms(costs, world);
             let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
-                let row = algorithm.under(traffic).find(|(row, _)| row.case.nodes == nodes);
+                let row = algorithm.with_traffic(traffic).find(|(row, _)| row.case.nodes == nodes);
                 row.and_then(|(_, result)| result.measured.messages_per_entry).map_or(UNKNOWN.into(), format_short)
             };
             let is_exact = |expected: &ExpectedCost, measured: &Measured| {
@@ -156,8 +156,8 @@ fn messages(costs: &Costs) -> Section {
 fn delays_and_load(costs: &Costs) -> Section {
     let mut groups = Vec::new();
     for (world, suffix) in worlds(costs) {
-        groups.push(delays(costs, world, &Wait { suffix, ..Wait::CLIENT }));
-        groups.push(delays(costs, world, &Wait { suffix, ..Wait::SYNC }));
+        groups.push(delays(costs, world, &DelayKind { suffix, ..DelayKind::CLIENT }));
+        groups.push(delays(costs, world, &DelayKind { suffix, ..DelayKind::SYNC }));
     }
     for (world, suffix) in worlds(costs) {
         groups.push(overtaken(costs, world, suffix));
@@ -173,7 +173,7 @@ fn delays_and_load(costs: &Costs) -> Section {
 }
 
 /// A kind of delay.
-struct Wait {
+struct DelayKind {
     name: &'static str,
     suffix: &'static str,
     figure: Figure,
@@ -182,7 +182,7 @@ struct Wait {
     is_exact: fn(&ExpectedCost, &Measured) -> Option<bool>,
 }
 
-impl Wait {
+impl DelayKind {
     const CLIENT: Self = Self {
         name: "client delay",
         suffix: "",
@@ -203,22 +203,22 @@ impl Wait {
 
 /// Delays are measured only under specific conditions, so they are the same under every workload
 /// that meets these.
-fn delays(costs: &Costs, world: World, wait: &Wait) -> Group {
+fn delays(costs: &Costs, world: World, kind: &DelayKind) -> Group {
     let algorithms = algorithms(costs, world);
     let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
-        let delays = algorithm.at(nodes).filter_map(|(_, result)| (wait.measured)(&result.measured));
+        let delays = algorithm.with_size(nodes).filter_map(|(_, result)| (kind.measured)(&result.measured));
         mean(delays).map_or(UNKNOWN.into(), format_short)
     };
-    let mark = |algorithm: &AlgorithmResults<'_>| algorithm.mark(None, &[wait.figure], wait.is_exact);
+    let mark = |algorithm: &AlgorithmResults<'_>| algorithm.mark(None, &[kind.figure], kind.is_exact);
     let figures = by_size(&algorithms, &costs.sizes, cell);
     let (unit, lead, tail) = match world {
         World::Simulated => {
             let marks = Column::words("", algorithms.iter().map(mark).collect());
-            ("T", vec![expected(costs, wait.expected)], vec![marks])
+            ("T", vec![expected(costs, kind.expected)], vec![marks])
         }
         World::Real => ("ms", Vec::new(), Vec::new()),
     };
-    Group { name: format!("{}, in {unit}{}", wait.name, wait.suffix), lead, figures, tail }
+    Group { name: format!("{}, in {unit}{}", kind.name, kind.suffix), lead, figures, tail }
 }
 
 pub(super) fn mean(delays: impl Iterator<Item = Delay>) -> Option<f64> {
@@ -229,8 +229,8 @@ pub(super) fn mean(delays: impl Iterator<Item = Delay>) -> Option<f64> {
 
 fn overtaken(costs: &Costs, world: World, suffix: &str) -> Group {
     let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
-        let most = algorithm.at(nodes).map(|(_, result)| result.measured.overtaken_max).max();
-        most.map_or(UNKNOWN.into(), |most| most.to_string())
+        let maximum = algorithm.with_size(nodes).map(|(_, result)| result.measured.overtaken_max).max();
+        maximum.map_or(UNKNOWN.into(), |maximum| maximum.to_string())
     };
     let figures = by_size(&algorithms(costs, world), &costs.sizes, cell);
     Group { name: format!("overtaken{suffix}"), figures, ..Group::default() }
@@ -239,7 +239,7 @@ fn overtaken(costs: &Costs, world: World, suffix: &str) -> Group {
 fn busiest(costs: &Costs, world: World, suffix: &str) -> Group {
     let heaviest = busiest_traffic(costs);
     let cell = |algorithm: &AlgorithmResults<'_>, nodes: usize| {
-        let row = algorithm.at(nodes).find(|(row, _)| Some(row.case.traffic) == heaviest);
+        let row = algorithm.with_size(nodes).find(|(row, _)| Some(row.case.traffic) == heaviest);
         row.map_or(UNKNOWN.into(), |(_, result)| format!("{:.0}%", 100.0 * result.measured.busiest_share))
     };
     let figures = by_size(&algorithms(costs, world), &costs.sizes, cell);

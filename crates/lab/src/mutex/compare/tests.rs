@@ -56,11 +56,11 @@ impl Host<Mutex> for SimulatedHost {
 fn row(costs: &Costs, expected_nodes: usize) -> Row {
     let case = costs.cases()[0];
     let row = costs.simulate(case).unwrap();
-    let other = Row {
+    let row_to_compare = Row {
         expected: ExpectedCost::of(case.entry, &costs.simulation(CostCase { nodes: expected_nodes, ..case })),
         ..row
     };
-    let real = costs.run_real(&other, costs.real.unwrap(), &mut SimulatedHost).unwrap();
+    let real = costs.run_real(&row_to_compare, costs.real.unwrap(), &mut SimulatedHost).unwrap();
     Row { real, ..costs.simulate(case).unwrap() }
 }
 
@@ -78,10 +78,10 @@ fn an_unexpected_figure_fails_with_a_command_that_reproduces_it() {
 #[test]
 fn a_comparison_without_its_real_results_is_incomplete() {
     let mut costs = costs();
-    let is_complete_and_right = |costs: &Costs| (costs.is_complete(), costs.is_correct());
-    assert_eq!(is_complete_and_right(&costs), (false, true));
+    let is_complete_and_correct = |costs: &Costs| (costs.is_complete(), costs.is_correct());
+    assert_eq!(is_complete_and_correct(&costs), (false, true));
     costs.measure(&mut SimulatedHost).unwrap();
-    assert_eq!(is_complete_and_right(&costs), (true, true));
+    assert_eq!(is_complete_and_correct(&costs), (true, true));
     costs.rows[0].real = None;
-    assert_eq!(is_complete_and_right(&costs), (false, true));
+    assert_eq!(is_complete_and_correct(&costs), (false, true));
 }

@@ -42,7 +42,7 @@ impl OfferedLoad {
         }
     }
 
-    /// Returns the length of which the given length is this share.
+    /// Returns `length` divided by this load.
     fn stretch(self, length: Duration) -> Duration {
         let parts = u128::from(self.0.parts_per_billion().max(1));
         let nanos = u128::from(length.nanos()) * u128::from(Chance::ALWAYS.parts_per_billion()) / parts;
@@ -72,26 +72,26 @@ impl Traffic {
     ];
 
     /// Settings of clients that send `entries` requests in a group of `nodes`, where a message
-    /// takes about `message`.
+    /// takes about `message_time`.
     ///
     /// Each hold lasts one message time, except for a pair. With a load of ρ each client thinks for
     /// up to 2n/ρ message times, and n/ρ on average, so that the n clients together send ρ requests
     /// per message time.
-    pub fn settings(self, entries: u64, nodes: usize, message: Duration) -> Settings {
+    pub fn settings(self, entries: u64, nodes: usize, message_time: Duration) -> Settings {
         let defaults = Settings { entries, ..Settings::default() };
         match self {
             Self::Single => Settings { workload: Pattern::Single, ..defaults },
             Self::Pair => Settings {
                 workload: Pattern::All,
                 requesters: pair(nodes),
-                hold: Some(Latency::Fixed(message.times((nodes as u64).saturating_add(1).saturating_mul(2)))),
+                hold: Some(Latency::Fixed(message_time.times((nodes as u64).saturating_add(1).saturating_mul(2)))),
                 ..defaults
             },
             // The default behaviour of the lab's clients.
             Self::Random(OfferedLoad::DEFAULT) => Settings { workload: Pattern::Random, ..defaults },
             Self::Random(load) => {
-                let askers = entries.min(nodes as u64);
-                let think = load.stretch(message.times(askers.saturating_mul(2)));
+                let requesters = entries.min(nodes as u64);
+                let think = load.stretch(message_time.times(requesters.saturating_mul(2)));
                 let think = Some(Latency::Uniform { min: Duration::ZERO, max: think });
                 Settings { workload: Pattern::Random, think, ..defaults }
             }
@@ -126,9 +126,9 @@ pub enum TrafficError {
     #[error("unknown workload '{}'{}; expected single, pair, random, random:10% or all.", word.escape_debug(), hint(word))]
     Unknown { word: String },
     #[error("{0} A load is the share of the time in which the lock is held: random:10%.")]
-    NoShare(SettingError),
+    InvalidLoad(SettingError),
     #[error("the load must be greater than 0%; write for example random:1%.")]
-    Nothing,
+    ZeroLoad,
 }
 
 fn hint(word: &str) -> String {
@@ -150,8 +150,8 @@ impl FromStr for Traffic {
             ("pair", None) => Ok(Self::Pair),
             ("all", None) => Ok(Self::All),
             ("random", None) => Ok(Self::Random(OfferedLoad::DEFAULT)),
-            ("random", Some(load)) => match load.parse::<Chance>().map_err(TrafficError::NoShare)? {
-                share if share.is_zero() => Err(TrafficError::Nothing),
+            ("random", Some(load)) => match load.parse::<Chance>().map_err(TrafficError::InvalidLoad)? {
+                share if share.is_zero() => Err(TrafficError::ZeroLoad),
                 share => Ok(Self::Random(OfferedLoad(share))),
             },
             _ => Err(TrafficError::Unknown { word: text.trim().to_owned() }),
@@ -208,8 +208,8 @@ mod tests {
         assert_eq!(think(100, 3, 49).as_deref(), Some("uniform:0ms..6ms"), "only three nodes send requests");
         assert_eq!(think(50, 100, 5), None);
         let longest = Traffic::Random(OfferedLoad::percent(1)).settings(u64::MAX, usize::MAX, Duration::from_millis(1));
-        let most = Duration::from_nanos(u64::MAX);
-        assert_eq!(longest.think, Some(Latency::Uniform { min: Duration::ZERO, max: most }));
+        let longest_duration = Duration::from_nanos(u64::MAX);
+        assert_eq!(longest.think, Some(Latency::Uniform { min: Duration::ZERO, max: longest_duration }));
         let Settings { think, entries, .. } = Traffic::All.settings(7, 5, Duration::from_millis(1));
         assert_eq!((think, entries), (None, 7));
     }

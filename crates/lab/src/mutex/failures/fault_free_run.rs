@@ -1,6 +1,6 @@
 //! A run without faults, from which victims are chosen, and the requests after a fault.
 
-use super::{FailureMode, MESSAGE, Victim, fault};
+use super::{FailureMode, MAX_MESSAGE_TIME, Victim, crash_fault};
 use crate::mutex::Mutex;
 use crate::mutex::run::{Change, LockPhase, change};
 use crate::{Spec, experiment};
@@ -30,7 +30,7 @@ const RESTART_DELAYS: [u64; 4] = [1, 3, 8, 20];
 impl FaultFreeRun {
     /// Runs the experiment and keeps its first half: faults in the second half show little.
     pub(super) fn simulate(spec: &Spec<Mutex>, coordinator: Option<NodeId>) -> Self {
-        let mut intervals = experiment::simulate(spec, IntervalRecorder::new(spec.nodes)).observer.done;
+        let mut intervals = experiment::simulate(spec, IntervalRecorder::new(spec.nodes)).observer.finished;
         let end = intervals.last().map_or(Time::ZERO, |interval| interval.to);
         intervals.retain(|interval| interval.to.since(Time::ZERO) <= end.since(interval.to));
         Self { seed: spec.seed, coordinator, intervals }
@@ -38,20 +38,20 @@ impl FaultFreeRun {
 
     /// Returns a fault that hits such a victim at an instant that the seed chooses; `None` if there
     /// is no such instant.
-    pub(super) fn crash_fault(&self, victim: Victim, mode: FailureMode) -> Option<TimedFault> {
+    pub(super) fn choose_fault(&self, victim: Victim, mode: FailureMode) -> Option<TimedFault> {
         // The choice must differ between victims of the same seed.
         let mut rng = SeededRng::new(self.seed.wrapping_mul(8).wrapping_add(victim as u64), Stream::Faults);
-        let fit: Vec<_> =
+        let candidates: Vec<_> =
             self.intervals.iter().filter_map(|interval| Some((interval, self.victims(interval, victim)?))).collect();
-        let (interval, victims) = fit.get(usize::try_from(rng.below(fit.len() as u64)).ok()?)?;
+        let (interval, victims) = candidates.get(usize::try_from(rng.below(candidates.len() as u64)).ok()?)?;
         let node = victims.get(usize::try_from(rng.below(victims.len() as u64)).ok()?)?;
         // Strictly between two changes, so that nothing else happens at the same instant.
         let inner = interval.to.since(interval.from).nanos().checked_sub(2)?;
         let at = interval.from.since(Time::ZERO) + Duration::from_nanos(1 + rng.below(inner + 1));
         let delay = RESTART_DELAYS.get(usize::try_from(rng.below(RESTART_DELAYS.len() as u64)).ok()?)?;
         Some(match mode {
-            FailureMode::Dies => fault(*node, at, None),
-            FailureMode::Restarts => fault(*node, at, Some(MESSAGE.times(*delay))),
+            FailureMode::Dies => crash_fault(*node, at, None),
+            FailureMode::Restarts => crash_fault(*node, at, Some(MAX_MESSAGE_TIME.times(*delay))),
         })
     }
 
@@ -84,12 +84,12 @@ impl FaultFreeRun {
 struct IntervalRecorder {
     phases: Vec<LockPhase>,
     since: Time,
-    done: Vec<Interval>,
+    finished: Vec<Interval>,
 }
 
 impl IntervalRecorder {
     fn new(nodes: usize) -> Self {
-        Self { phases: vec![LockPhase::Idle; nodes], since: Time::ZERO, done: Vec::new() }
+        Self { phases: vec![LockPhase::Idle; nodes], since: Time::ZERO, finished: Vec::new() }
     }
 }
 
@@ -97,7 +97,7 @@ impl Observer<Command, Event> for IntervalRecorder {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         let Some((time, node, change)) = change(moment) else { return };
         if time > self.since {
-            self.done.push(Interval { from: self.since, to: time, phases: self.phases.clone() });
+            self.finished.push(Interval { from: self.since, to: time, phases: self.phases.clone() });
             self.since = time;
         }
         if let Some(phase) = self.phases.get_mut(node.index()) {

@@ -115,23 +115,24 @@ impl FailureStudy {
     }
 
     fn spec(&self, seed: u64) -> Spec<Mutex> {
-        let latency = Latency::Uniform { min: Duration::from_micros(200), max: MESSAGE };
+        let latency = Latency::Uniform { min: Duration::from_micros(200), max: MAX_MESSAGE_TIME };
         // Some holders stay long enough for the victim to restart before they release.
-        let hold = Latency::Uniform { min: MESSAGE, max: MESSAGE.times(20) };
+        let hold = Latency::Uniform { min: MAX_MESSAGE_TIME, max: MAX_MESSAGE_TIME.times(20) };
         let entries = REQUESTS_PER_NODE * self.nodes as u64;
         Spec {
             nodes: self.nodes,
             seed,
             latency,
             links: LinkChoice::Bare,
-            until: Some(Length(MESSAGE.times(MAX_WAIT + 40 * entries))),
+            until: Some(Length(MAX_MESSAGE_TIME.times(MAX_WAIT + 40 * entries))),
             settings: Settings { entries, hold: Some(hold), ..Settings::default() },
             ..Spec::new(self.algorithm)
         }
     }
 }
 
-const MESSAGE: Duration = Duration::from_millis(1);
+/// The longest latency, which is the unit of all other times.
+const MAX_MESSAGE_TIME: Duration = Duration::from_millis(1);
 /// Requests per node in a run: enough for every node to send one after the fault too.
 const REQUESTS_PER_NODE: u64 = 8;
 /// Number of message times after which a request counts as waiting forever. Some algorithms retry
@@ -210,15 +211,15 @@ pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool
         .flat_map(|victim| FailureMode::ALL.map(|mode| Finding { victim, mode, tally: Tally::default() }))
         .collect();
     for seed in (0..SEEDS_PER_RUN * study.runs).map(|index| study.seed.wrapping_add(index)) {
-        let mut open = findings.iter_mut().filter(|finding| finding.tally.runs() < study.runs).peekable();
-        if open.peek().is_none() || !should_continue() {
+        let mut unfinished = findings.iter_mut().filter(|finding| finding.tally.runs() < study.runs).peekable();
+        if unfinished.peek().is_none() || !should_continue() {
             break;
         }
         let spec = study.spec(seed);
         spec.validate()?;
         let fault_free_run = FaultFreeRun::simulate(&spec, coordinator);
-        for Finding { victim, mode, tally } in open {
-            if let Some(fault) = fault_free_run.crash_fault(*victim, *mode) {
+        for Finding { victim, mode, tally } in unfinished {
+            if let Some(fault) = fault_free_run.choose_fault(*victim, *mode) {
                 let spec = Spec { faults: vec![fault], ..spec.clone() };
                 if let Some((example, has_fence_regression)) = run(spec) {
                     tally.add(example, has_fence_regression);
@@ -229,8 +230,8 @@ pub fn run_study(study: &FailureStudy, should_continue: &mut dyn FnMut() -> bool
     Ok(findings)
 }
 
-/// Runs a seed with its fault. `None` if the run succeeded but not every live node sent a request
-/// after the fault.
+/// Runs a seed with its fault. Also returns whether a fence was not larger than an earlier one.
+/// `None` if the run succeeded but not every live node sent a request after the fault.
 fn run(spec: Spec<Mutex>) -> Option<(Example, bool)> {
     let properties = Mutex::properties(&spec, JudgingLevel::Verdicts);
     let run = experiment::simulate(&spec, (properties, RequestsAfterFault::new(spec.nodes)));
@@ -253,6 +254,6 @@ fn violation_text(verdict: &Verdict) -> Option<String> {
 }
 
 /// A crash of the node at an instant. The node restarts after `lasts`, if given.
-fn fault(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
+fn crash_fault(node: NodeId, at: Duration, lasts: Option<Duration>) -> TimedFault {
     TimedFault { at, lasts, fault: Fault::Crash { node, unsynced: Unsynced::Lost } }
 }

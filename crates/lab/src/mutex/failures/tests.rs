@@ -20,8 +20,8 @@ fn findings(name: &str, nodes: usize, runs: u64) -> Vec<Finding> {
 }
 
 fn fates(name: &str, mode: FailureMode) -> Vec<(Victim, Option<Fate>)> {
-    let own = findings(name, 5, 60).into_iter().filter(|finding| finding.mode == mode);
-    own.map(|found| (found.victim, found.tally.fate())).collect()
+    let of_mode = findings(name, 5, 60).into_iter().filter(|finding| finding.mode == mode);
+    of_mode.map(|found| (found.victim, found.tally.fate())).collect()
 }
 
 /// A coordinator that forgets the holder grants a second entry. An idle client matters to no other
@@ -72,13 +72,13 @@ fn every_example_reproduces_its_finding() {
         let coordinator = (entry(name).facts.coordinator)(&quorate_core::Group::of_size(4));
         for Finding { victim, mode, tally } in findings(name, 4, 12) {
             let Example { spec, fate, violation } = tally.example.unwrap();
-            let again = spec.command("sim");
-            let watch = CrashObserver { phases: vec![LockPhase::Idle; 4], found: None };
-            let (outcome, watch) = experiment::run_with(&spec, std::io::sink(), watch).unwrap();
-            let (node, phases) = watch.found.expect("a node crashes");
+            let command = spec.command("sim");
+            let observer = CrashObserver { phases: vec![LockPhase::Idle; 4], found: None };
+            let (outcome, observer) = experiment::run_with(&spec, std::io::sink(), observer).unwrap();
+            let (node, phases) = observer.found.expect("a node crashes");
             let others = || phases.iter().enumerate().filter(|(index, _)| *index != node.index());
-            let any = |wanted: LockPhase| others().any(|(_, phase)| *phase == wanted);
-            let (inside, waiting) = (any(LockPhase::Holding), any(LockPhase::Waiting));
+            let another_is = |wanted: LockPhase| others().any(|(_, phase)| *phase == wanted);
+            let (inside, waiting) = (another_is(LockPhase::Holding), another_is(LockPhase::Waiting));
             let has_role = match (victim, phases[node.index()]) {
                 (Victim::Coordinator, LockPhase::Idle) => coordinator == Some(node) && inside && waiting,
                 (Victim::Holder, LockPhase::Holding) => coordinator != Some(node) && waiting,
@@ -86,7 +86,7 @@ fn every_example_reproduces_its_finding() {
                 (Victim::Idle, LockPhase::Idle) => coordinator != Some(node) && inside,
                 (Victim::Coordinator | Victim::Holder | Victim::Waiter | Victim::Idle, _) => false,
             };
-            assert!(has_role, "{victim:?} is node {node} among {phases:?}: {again}");
+            assert!(has_role, "{victim:?} is node {node} among {phases:?}: {command}");
             assert_eq!(spec.faults[0].lasts.is_some(), mode == FailureMode::Restarts);
             let is_unsafe = outcome.violated().any(|verdict| verdict.name == "exclusion");
             let is_stuck = outcome.ending != Ending::Done;
@@ -95,8 +95,8 @@ fn every_example_reproduces_its_finding() {
                 Fate::Stops => (false, true),
                 Fate::Unsafe => (true, is_stuck),
             };
-            assert_eq!((is_unsafe, is_stuck), expected, "{again}");
-            assert_eq!(violation.is_some(), fate != Fate::Continues, "{again}");
+            assert_eq!((is_unsafe, is_stuck), expected, "{command}");
+            assert_eq!(violation.is_some(), fate != Fate::Continues, "{command}");
             fates_seen.push(fate);
         }
     }
@@ -120,10 +120,10 @@ fn equal_seeds_give_equal_findings() {
 
 #[test]
 fn an_interrupted_study_returns_its_findings_so_far() {
-    let mut left = 3;
+    let mut remaining = 3;
     let mut should_continue = || {
-        left -= 1;
-        left >= 0
+        remaining -= 1;
+        remaining >= 0
     };
     let found =
         run_study(&FailureStudy { runs: 50, ..FailureStudy::new(entry("central"), 5) }, &mut should_continue).unwrap();

@@ -20,17 +20,18 @@ pub struct Measures {
     coordinator: Option<NodeId>,
     settled_after: Duration,
     phases: Vec<LockPhase>,
-    /// The waiting requests, in the order in which they were made.
+    /// The waiting requests by serial number, in the order in which they were made.
     waiting: BTreeMap<u64, Request>,
-    /// For each node, the number of its pending request.
+    /// For each node, the serial number of its latest request.
     serials: Vec<u64>,
-    asked: u64,
+    request_count: u64,
     inside: usize,
     entries: u64,
     coordinator_entries: u64,
     client_delay: Samples,
     sync_delay: Samples,
-    /// A release with exactly one waiter whose request has arrived everywhere.
+    /// The last release, if exactly one node waited and its request had arrived everywhere: the
+    /// time and that waiter.
     handover: Option<(Time, NodeId)>,
     overtaken_max: u64,
     views: Option<ViewSummary>,
@@ -42,7 +43,7 @@ struct Request {
     node: NodeId,
     time: Time,
     /// Whether no node was waiting or holding the lock when the request was made.
-    alone: bool,
+    is_uncontended: bool,
     overtaken: u64,
 }
 
@@ -76,7 +77,7 @@ impl Measures {
         unit: Duration,
         unit_name: &'static str,
     ) -> MutexSummary {
-        let own = self.coordinator.map_or(0, |coordinator| messages.caused_by(coordinator));
+        let coordinator_messages = self.coordinator.map_or(0, |coordinator| messages.caused_by(coordinator));
         let share = |entries: u64, messages: u64| Share {
             entries,
             messages_per_entry: if entries == 0 { None } else { Some(messages as f64 / entries as f64) },
@@ -90,8 +91,10 @@ impl Measures {
             delay_unit: unit_name,
             overtaken_max: self.overtaken_max,
             out_of_order: properties.out_of_order(),
-            others: self.coordinator.map(|_| share(self.entries - self.coordinator_entries, messages.total() - own)),
-            own: self.coordinator.map(|_| share(self.coordinator_entries, own)),
+            others: self
+                .coordinator
+                .map(|_| share(self.entries - self.coordinator_entries, messages.total() - coordinator_messages)),
+            own: self.coordinator.map(|_| share(self.coordinator_entries, coordinator_messages)),
             views: self.views.map(|views| ViewSummary {
                 accepted: self.resource.accepted,
                 refused: self.resource.refused,
@@ -102,12 +105,12 @@ impl Measures {
 
     /// Records a request.
     fn record_request(&mut self, time: Time, node: NodeId) {
-        let alone = self.waiting.is_empty() && self.inside == 0;
-        self.asked += 1;
+        let is_uncontended = self.waiting.is_empty() && self.inside == 0;
+        self.request_count += 1;
         if let Some(serial) = self.serials.get_mut(node.index()) {
-            *serial = self.asked;
+            *serial = self.request_count;
         }
-        self.waiting.insert(self.asked, Request { node, time, alone, overtaken: 0 });
+        self.waiting.insert(self.request_count, Request { node, time, is_uncontended, overtaken: 0 });
     }
 
     fn record_entry(&mut self, time: Time, node: NodeId, before: LockPhase) {
@@ -124,13 +127,13 @@ impl Measures {
         if is_coordinator {
             return;
         }
-        if request.alone && self.asked == serial {
+        if request.is_uncontended && self.request_count == serial {
             self.client_delay.add(time.since(request.time));
         }
-        if let Some((left, waiter)) = handover
+        if let Some((released_at, waiter)) = handover
             && waiter == node
         {
-            self.sync_delay.add(time.since(left));
+            self.sync_delay.add(time.since(released_at));
         }
     }
 
@@ -222,18 +225,18 @@ pub struct ViewSummary {
     /// The longest time from a crash to the next entry, in nanoseconds; `None` without such an
     /// entry.
     pub recovery_ns: Option<u64>,
-    /// The first crash since the last entry.
+    /// When the first crash since the last entry happened.
     #[serde(skip)]
-    crashed: Option<Time>,
+    crashed_at: Option<Time>,
 }
 
 impl ViewSummary {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         match change(moment) {
-            Some((time, _, Change::Crashes)) => self.crashed = self.crashed.or(Some(time)),
+            Some((time, _, Change::Crashes)) => self.crashed_at = self.crashed_at.or(Some(time)),
             Some((time, _, Change::Enters { .. })) => {
-                let took = self.crashed.take().map(|crashed| time.since(crashed).nanos());
-                self.recovery_ns = self.recovery_ns.max(took);
+                let recovery_nanos = self.crashed_at.take().map(|crashed_at| time.since(crashed_at).nanos());
+                self.recovery_ns = self.recovery_ns.max(recovery_nanos);
             }
             Some(_) | None => {}
         }

@@ -24,13 +24,13 @@ pub enum CountedFrom {
 
 /// Counts, for every waiting request, the entries ahead of it.
 pub(super) struct Overtaking {
-    promise: OvertakingBound,
+    bound: OvertakingBound,
     requests: Vec<Option<Request>>,
     /// Messages in flight that announce a request: its node and serial number.
-    spreading: BTreeMap<MessageId, (NodeId, u64)>,
-    count: u64,
+    announcements: BTreeMap<MessageId, (NodeId, u64)>,
+    request_count: u64,
     /// The acting node, if it makes a request in this step.
-    asking: Option<NodeId>,
+    requesting: Option<NodeId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,20 +38,22 @@ struct Request {
     access: Access,
     serial: u64,
     /// Number of announcing messages that have not arrived.
-    spreading: usize,
-    passed: u64,
+    announcements_in_flight: usize,
+    /// Number of entries ahead of it so far.
+    overtaken_by: u64,
 }
 
 impl Overtaking {
-    pub(super) fn new(nodes: usize, promise: OvertakingBound) -> Self {
-        Self { promise, requests: vec![None; nodes], spreading: BTreeMap::new(), count: 0, asking: None }
+    pub(super) fn new(nodes: usize, bound: OvertakingBound) -> Self {
+        Self { bound, requests: vec![None; nodes], announcements: BTreeMap::new(), request_count: 0, requesting: None }
     }
 
     pub(super) fn record_request(&mut self, node: NodeId, access: Access) {
-        self.asking = Some(node);
-        self.count += 1;
+        self.requesting = Some(node);
+        self.request_count += 1;
         if let Some(request) = self.requests.get_mut(node.index()) {
-            *request = Some(Request { access, serial: self.count, spreading: 0, passed: 0 });
+            *request =
+                Some(Request { access, serial: self.request_count, announcements_in_flight: 0, overtaken_by: 0 });
         }
     }
 
@@ -65,41 +67,43 @@ impl Overtaking {
     /// overtaken too often, and how often.
     pub(super) fn record_entry(&mut self, node: NodeId, access: Access) -> Option<(NodeId, u64)> {
         self.end_request(node);
-        let mut worst = None;
+        let mut first_violation = None;
         for (index, request) in self.requests.iter_mut().enumerate() {
             let Some(request) = request else { continue };
-            let is_in_flight = request.spreading > 0 && self.promise.from == CountedFrom::Arrival;
+            let is_in_flight = request.announcements_in_flight > 0 && self.bound.from == CountedFrom::Arrival;
             if is_in_flight || !access.conflicts(request.access) {
                 continue;
             }
-            request.passed += 1;
-            if request.passed > self.promise.most && worst.is_none() {
-                worst = Some((NodeId::from_index(index), request.passed));
+            request.overtaken_by += 1;
+            if request.overtaken_by > self.bound.most && first_violation.is_none() {
+                first_violation = Some((NodeId::from_index(index), request.overtaken_by));
             }
         }
-        worst
+        first_violation
     }
 
     pub(super) fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
-        if self.promise.from == CountedFrom::Asking {
+        if self.bound.from == CountedFrom::Asking {
             return;
         }
         match moment {
             Moment::Input { input, .. } => {
-                self.asking = None;
+                self.requesting = None;
                 if let ObservedInput::Message { id, .. } = input
-                    && let Some((node, serial)) = self.spreading.remove(id)
+                    && let Some((node, serial)) = self.announcements.remove(id)
                     && let Some(Some(request)) = self.requests.get_mut(node.index())
                     && request.serial == serial
                 {
-                    request.spreading = request.spreading.saturating_sub(1);
+                    request.announcements_in_flight = request.announcements_in_flight.saturating_sub(1);
                 }
             }
-            Moment::Effect { node, effect: ObservedEffect::Send { sent, .. }, .. } if self.asking == Some(*node) => {
+            Moment::Effect { node, effect: ObservedEffect::Send { sent, .. }, .. }
+                if self.requesting == Some(*node) =>
+            {
                 self.record_announcements(*node, std::iter::once(sent.id));
             }
             Moment::Effect { node, effect: ObservedEffect::Multicast { to, sent }, .. }
-                if self.asking == Some(*node) =>
+                if self.requesting == Some(*node) =>
             {
                 self.record_announcements(*node, receivers(to, sent.id).map(|(_, id)| id));
             }
@@ -111,8 +115,8 @@ impl Overtaking {
     fn record_announcements(&mut self, node: NodeId, ids: impl Iterator<Item = MessageId>) {
         let Some(Some(request)) = self.requests.get_mut(node.index()) else { return };
         for id in ids {
-            request.spreading += 1;
-            self.spreading.insert(id, (node, request.serial));
+            request.announcements_in_flight += 1;
+            self.announcements.insert(id, (node, request.serial));
         }
     }
 }

@@ -68,7 +68,7 @@ pub struct Properties {
     out_of_order: u64,
     contended: bool,
     end: Time,
-    /// Number of steps and world events.
+    /// Number of steps and world events so far. Violations refer to these lines.
     lines: u64,
     exclusion: Option<Violation>,
     asked_first: Option<Violation>,
@@ -81,7 +81,7 @@ pub struct Properties {
 struct Node {
     phase: LockPhase,
     access: Access,
-    asked: Time,
+    requested_at: Time,
     /// When the entry expires, on the node's clock.
     until: Time,
     /// A node with a conflicting entry since; correct only if this entry had expired.
@@ -94,7 +94,7 @@ impl Default for Node {
         Self {
             phase: LockPhase::Idle,
             access: Access::Exclusive,
-            asked: Time::ZERO,
+            requested_at: Time::ZERO,
             until: Time::NEVER,
             succeeded_by: None,
             clock: VectorClock::default(),
@@ -107,7 +107,7 @@ impl Properties {
         Self {
             expects,
             nodes: vec![Node::default(); nodes],
-            overtaking: expects.overtaking.map(|promise| Overtaking::new(nodes, promise)),
+            overtaking: expects.overtaking.map(|bound| Overtaking::new(nodes, bound)),
             causality: (expects.order != OrderCheck::Ignored).then(|| Causality::new(nodes)),
             clocks: expects.leases.then(|| Clocks::new(nodes)),
             ..Self::default()
@@ -148,7 +148,7 @@ impl Properties {
     /// The oldest request that was not granted by the end.
     fn unserved(&self) -> Option<Violation> {
         let waiting = self.nodes.iter().enumerate().filter(|(_, node)| node.phase == LockPhase::Waiting);
-        let (index, first) = waiting.min_by_key(|(_, node)| node.asked)?;
+        let (index, first) = waiting.min_by_key(|(_, node)| node.requested_at)?;
         let others = match self.waiting {
             0 | 1 => String::new(),
             more => format!("; other waiting requests: {}", more - 1),
@@ -156,9 +156,9 @@ impl Properties {
         let text = format!(
             "node {} has still not entered, although it requested entry at {}{others}",
             NodeId::from_index(index),
-            first.asked
+            first.requested_at
         );
-        Some(Violation { time: self.end, line: self.lines, since: first.asked, text })
+        Some(Violation { time: self.end, line: self.lines, since: first.requested_at, text })
     }
 
     fn record_request(&mut self, time: Time, node: NodeId, patience: Patience, access: Access) {
@@ -171,7 +171,7 @@ impl Properties {
         self.contended |= self.waiting + self.inside > 1;
         let clock = self.causality.as_ref().and_then(|causality| causality.clock(node)).cloned();
         if let Some(state) = self.nodes.get_mut(node.index()) {
-            state.asked = time;
+            state.requested_at = time;
             state.access = access;
             state.clock = clock.unwrap_or_default();
         }
@@ -197,6 +197,7 @@ impl Properties {
         self.nodes.get(node.index()).map_or(Access::Exclusive, |state| state.access)
     }
 
+    /// Records a violation if the node `action` while another holds the lock in a conflicting way.
     /// An entry counts until it expires on its node's clock.
     fn check_exclusion(&mut self, time: Time, node: NodeId, action: &str) {
         if self.inside < 2 || self.exclusion.is_some() {
@@ -204,13 +205,13 @@ impl Properties {
         }
         let others = self.nodes.iter().enumerate().filter(|(index, _)| *index != node.index());
         let access = self.access(node);
-        let shown = |index| self.clocks.as_ref().map(|clocks| clocks.at(NodeId::from_index(index), time));
-        let holds = |index, state: &Node| shown(index).is_none_or(|shown| shown < state.until);
+        let clock_of = |index| self.clocks.as_ref().map(|clocks| clocks.at(NodeId::from_index(index), time));
+        let has_not_expired = |index, state: &Node| clock_of(index).is_none_or(|now| now < state.until);
         let insiders = others.filter(|(index, state)| {
-            state.phase == LockPhase::Holding && access.conflicts(state.access) && holds(*index, state)
+            state.phase == LockPhase::Holding && access.conflicts(state.access) && has_not_expired(*index, state)
         });
-        let Some((index, first)) = insiders.min_by_key(|(_, state)| state.asked) else { return };
-        let since = self.nodes.get(node.index()).map_or(time, |state| state.asked.min(first.asked));
+        let Some((index, first)) = insiders.min_by_key(|(_, state)| state.requested_at) else { return };
+        let since = self.nodes.get(node.index()).map_or(time, |state| state.requested_at.min(first.requested_at));
         let text = format!("node {node} {action} while node {} was in the critical section", NodeId::from_index(index));
         self.exclusion = Some(Violation { time, line: self.lines, since, text });
     }
@@ -219,8 +220,8 @@ impl Properties {
     fn mark_succeeded(&mut self, node: NodeId) {
         let access = self.access(node);
         for (index, state) in self.nodes.iter_mut().enumerate() {
-            let is_passed = index != node.index() && state.phase == LockPhase::Holding;
-            if is_passed && access.conflicts(state.access) {
+            let is_other_holder = index != node.index() && state.phase == LockPhase::Holding;
+            if is_other_holder && access.conflicts(state.access) {
                 state.succeeded_by = Some(node);
             }
         }
@@ -232,7 +233,7 @@ impl Properties {
         let Some(state) = self.nodes.get(node.index()).filter(|_| self.exclusion.is_none()) else { return };
         let Some(successor) = state.succeeded_by else { return };
         let text = format!("node {node} extended its entry after node {successor} had entered");
-        self.exclusion = Some(Violation { time, line: self.lines, since: state.asked, text });
+        self.exclusion = Some(Violation { time, line: self.lines, since: state.requested_at, text });
     }
 
     /// A lease that has expired when the node receives it ends the entry.
@@ -246,17 +247,17 @@ impl Properties {
     }
 
     fn check_fence(&mut self, time: Time, node: NodeId, fence: Fence) {
-        let exclusive = self.access(node) == Access::Exclusive;
-        if let Some(largest) = if exclusive { self.fence } else { self.exclusive_fence }
+        let is_exclusive = self.access(node) == Access::Exclusive;
+        if let Some(largest) = if is_exclusive { self.fence } else { self.exclusive_fence }
             && fence <= largest
             && self.fences_grow.is_none()
         {
-            let since = self.nodes.get(node.index()).map_or(time, |state| state.asked);
+            let since = self.nodes.get(node.index()).map_or(time, |state| state.requested_at);
             let text = format!("node {node} entered with fence {fence}, but an earlier entry had {largest}");
             self.fences_grow = Some(Violation { time, line: self.lines, since, text });
         }
         self.fence = self.fence.max(Some(fence));
-        if exclusive {
+        if is_exclusive {
             self.exclusive_fence = self.exclusive_fence.max(Some(fence));
         }
     }
@@ -283,12 +284,12 @@ impl Properties {
             "node {node} entered first, but the request of node {} happened before that of node {node}",
             NodeId::from_index(index)
         );
-        self.order = Some(Violation { time, line: self.lines, since: waiter.asked, text });
+        self.order = Some(Violation { time, line: self.lines, since: waiter.requested_at, text });
     }
 
     fn check_overtaking(&mut self, time: Time, node: NodeId) {
         let access = self.access(node);
-        let Some((waiter, passed)) =
+        let Some((waiter, overtaken_by)) =
             self.overtaking.as_mut().and_then(|overtaking| overtaking.record_entry(node, access))
         else {
             return;
@@ -296,9 +297,10 @@ impl Properties {
         if self.overtaken.is_some() {
             return;
         }
-        let since = self.nodes.get(waiter.index()).map_or(time, |state| state.asked);
-        let most = self.expects.overtaking.map_or(0, |promise| promise.most);
-        let text = format!("node {node} made entry number {passed} ahead of node {waiter}; at most {most} may");
+        let since = self.nodes.get(waiter.index()).map_or(time, |state| state.requested_at);
+        let maximum = self.expects.overtaking.map_or(0, |bound| bound.most);
+        let text =
+            format!("node {node} made entry number {overtaken_by} ahead of node {waiter}; at most {maximum} may");
         self.overtaken = Some(Violation { time, line: self.lines, since, text });
     }
 }

@@ -11,8 +11,9 @@ use quorate_journal::moment::{Moment, ObservedInput, WorldEvent};
 /// know yet how long the pause was.
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
+    /// For each node, its phase and the fence of its last entry.
     holders: Vec<(LockPhase, Option<Fence>)>,
-    largest: Option<Fence>,
+    largest_fence: Option<Fence>,
     pub accepted: u64,
     pub refused: u64,
 }
@@ -31,8 +32,8 @@ impl Resource {
         let Some((_, node, change)) = change(moment) else { return };
         let Some((phase, fence)) = self.holders.get_mut(node.index()) else { return };
         *phase = phase.after(change);
-        if let Change::Enters { fence: given, .. } = change {
-            *fence = Some(given);
+        if let Change::Enters { fence: new_fence, .. } = change {
+            *fence = Some(new_fence);
             self.access(node);
         }
     }
@@ -40,11 +41,11 @@ impl Resource {
     /// Records an access by a node, if it holds the lock.
     fn access(&mut self, by: NodeId) {
         let Some((LockPhase::Holding, fence)) = self.holders.get(by.index()) else { return };
-        if *fence < self.largest {
+        if *fence < self.largest_fence {
             self.refused += 1;
         } else {
             self.accepted += 1;
-            self.largest = *fence;
+            self.largest_fence = *fence;
         }
     }
 }

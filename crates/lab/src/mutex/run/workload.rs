@@ -38,10 +38,11 @@ pub struct Demand {
 pub struct Requests {
     demand: Demand,
     rng: SeededRng,
-    left: u64,
+    /// Number of requests that no client has scheduled yet.
+    remaining: u64,
     clients: Vec<ClientPhase>,
     is_requester: Vec<bool>,
-    active: usize,
+    busy_clients: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ enum ClientPhase {
     Idle,
     /// Sends a request at that instant, or sent it, and has no result yet.
     Busy {
-        asks: Time,
+        request_at: Time,
     },
     NodeDown,
 }
@@ -65,25 +66,25 @@ impl Requests {
                 *is_requester = true;
             }
         }
-        let left = if demand.requesters.is_empty() { 0 } else { demand.entries };
+        let remaining = if demand.requesters.is_empty() { 0 } else { demand.entries };
         Self {
             demand,
             rng: SeededRng::new(seed, Stream::Workload),
-            left,
+            remaining,
             clients: vec![ClientPhase::Idle; nodes],
             is_requester,
-            active: 0,
+            busy_clients: 0,
         }
     }
 
     fn request(&mut self, at: Time, node: NodeId, plan: &mut Plan<Command>) {
         let Some(client) = self.clients.get_mut(node.index()) else { return };
-        if self.left == 0 || *client != ClientPhase::Idle {
+        if self.remaining == 0 || *client != ClientPhase::Idle {
             return;
         }
-        *client = ClientPhase::Busy { asks: at };
-        self.left -= 1;
-        self.active += 1;
+        *client = ClientPhase::Busy { request_at: at };
+        self.remaining -= 1;
+        self.busy_clients += 1;
         let command = match self.rng.happens(self.demand.tries) {
             true => Command::Try,
             false if self.rng.happens(self.demand.readers) => Command::Share,
@@ -96,9 +97,9 @@ impl Requests {
         }
     }
 
-    /// The request has ended. Schedules the next one after the think time.
+    /// Ends the client's request and schedules the next one after the think time.
     fn finish(&mut self, now: Time, node: NodeId, plan: &mut Plan<Command>) {
-        self.set_state(node, ClientPhase::Idle);
+        self.set_phase(node, ClientPhase::Idle);
         let pause = match self.demand.pattern {
             Pattern::All => Duration::ZERO,
             Pattern::Single | Pattern::Random => self.rng.length(self.demand.think),
@@ -110,18 +111,19 @@ impl Requests {
 
     /// A request that was scheduled for after the crash becomes available to other clients.
     fn node_crashed(&mut self, now: Time, node: NodeId) {
-        if let Some(ClientPhase::Busy { asks }) = self.set_state(node, ClientPhase::NodeDown)
-            && asks > now
+        if let Some(ClientPhase::Busy { request_at }) = self.set_phase(node, ClientPhase::NodeDown)
+            && request_at > now
         {
-            self.left += 1;
+            self.remaining += 1;
         }
     }
 
-    fn set_state(&mut self, node: NodeId, now: ClientPhase) -> Option<ClientPhase> {
+    /// Sets the phase of a client and returns the previous one.
+    fn set_phase(&mut self, node: NodeId, phase: ClientPhase) -> Option<ClientPhase> {
         let client = self.clients.get_mut(node.index())?;
-        let before = std::mem::replace(client, now);
+        let before = std::mem::replace(client, phase);
         if let ClientPhase::Busy { .. } = before {
-            self.active -= 1;
+            self.busy_clients -= 1;
         }
         Some(before)
     }
@@ -130,11 +132,11 @@ impl Requests {
 impl Workload<Command, Event> for Requests {
     fn begin(&mut self, plan: &mut Plan<Command>) {
         for node in self.demand.requesters.clone() {
-            let first = match self.demand.pattern {
+            let first_delay = match self.demand.pattern {
                 Pattern::Single | Pattern::All => Duration::ZERO,
                 Pattern::Random => self.rng.length(self.demand.think),
             };
-            self.request(Time::ZERO + first, node, plan);
+            self.request(Time::ZERO + first_delay, node, plan);
         }
     }
 
@@ -154,6 +156,6 @@ impl Workload<Command, Event> for Requests {
     }
 
     fn is_done(&self) -> bool {
-        self.left == 0 && self.active == 0
+        self.remaining == 0 && self.busy_clients == 0
     }
 }

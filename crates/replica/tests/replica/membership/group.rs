@@ -31,6 +31,7 @@ pub(crate) struct FaultPlan {
     pub(crate) loss_percent: u32,
     /// The drift of each clock, in parts per million.
     pub(crate) drift: Vec<i32>,
+    /// Faults as [`TimedFault`] parses them.
     pub(crate) schedule: Vec<String>,
     /// Suspicions: time since the start, suspecting node, suspected node.
     pub(crate) suspicions: Vec<(Duration, NodeId, NodeId)>,
@@ -45,6 +46,7 @@ impl FaultPlan {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Occupancy {
     Out,
+    /// In the critical section until this instant of simulated time.
     In(Time),
 }
 
@@ -53,7 +55,7 @@ pub(crate) struct SimulatedGroup<P: Algorithm> {
     faults: FaultPlan,
     rng: SeededRng,
     occupancies: Vec<Occupancy>,
-    highest: Option<Fence>,
+    highest_fence: Option<Fence>,
     /// Time and node of every entry into the critical section.
     pub(crate) entries: Vec<(Time, NodeId)>,
 }
@@ -67,13 +69,13 @@ pub(crate) fn instant(count: u64) -> Time {
 }
 
 impl<P: Algorithm> SimulatedGroup<P> {
-    pub(crate) fn new(faults: FaultPlan, plan: Plan, make: impl Fn(NodeId, Group) -> P + 'static) -> Self {
+    pub(crate) fn new(faults: FaultPlan, plan: Plan, create: impl Fn(NodeId, Group) -> P + 'static) -> Self {
         let chances = [faults.loss_percent, faults.loss_percent / 2].map(|percent| format!("{percent}%"));
         let chances = [&*chances[0], &*chances[1]];
         let setup = setup(faults.nodes, faults.seed, "uniform:1ms..5ms", chances, "uniform:1ms..8ms");
         let all = Group::of_size(faults.nodes);
-        let make = move |me| WithSuspicions(Member::new(me, make(me, all.clone()), plan.clone()));
-        let mut world = World::new(&setup, make, ());
+        let create = move |me| WithSuspicions(Member::new(me, create(me, all.clone()), plan.clone()));
+        let mut world = World::new(&setup, create, ());
         for fault in &faults.schedule {
             world.schedule(fault.parse::<TimedFault>().unwrap());
         }
@@ -86,8 +88,14 @@ impl<P: Algorithm> SimulatedGroup<P> {
         world.start();
         let nodes = faults.nodes;
         let rng = SeededRng::new(faults.seed, Stream::Workload);
-        let mut group =
-            Self { world, faults, rng, occupancies: vec![Occupancy::Out; nodes], highest: None, entries: Vec::new() };
+        let mut group = Self {
+            world,
+            faults,
+            rng,
+            occupancies: vec![Occupancy::Out; nodes],
+            highest_fence: None,
+            entries: Vec::new(),
+        };
         (0..nodes).map(NodeId::from_index).for_each(|node| group.request_later(node));
         group
     }
@@ -141,14 +149,14 @@ impl<P: Algorithm> SimulatedGroup<P> {
     fn handle(&mut self, node: NodeId, event: Event) {
         match event {
             Event::Entered { fence, until } => {
-                assert!(self.highest < Some(fence), "{node} enters with {fence} after {:?}", self.highest);
-                self.highest = Some(fence);
+                assert!(self.highest_fence < Some(fence), "{node} enters with {fence} after {:?}", self.highest_fence);
+                self.highest_fence = Some(fence);
                 self.entries.push((self.world.time(), node));
-                self.stay(node, until);
+                self.enter_until(node, until);
                 let at = self.world.time() + self.rng.between(millis(5), millis(200));
                 self.world.command_this_incarnation(at, node, ExtendedCommand::Client(Command::Release));
             }
-            Event::Extended { until } => self.stay(node, until),
+            Event::Extended { until } => self.enter_until(node, until),
             Event::Left => self.leave(node),
             // The client may have released before it learnt that it lost its entry; then the
             // release is refused.
@@ -163,8 +171,9 @@ impl<P: Algorithm> SimulatedGroup<P> {
         self.request_later(node);
     }
 
-    /// Checks that no other node is in the critical section.
-    fn stay(&mut self, node: NodeId, until: Time) {
+    /// Records that a node is in the critical section until then by its own clock, and checks that
+    /// no other node is.
+    fn enter_until(&mut self, node: NodeId, until: Time) {
         let now = self.world.time();
         for (index, other) in self.occupancies.iter().enumerate() {
             let other_node = NodeId::from_index(index);

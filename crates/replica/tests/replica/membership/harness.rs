@@ -15,6 +15,7 @@ type NodeTimer = <Node as Protocol>::Timer;
 
 pub(crate) const NODES: usize = 3;
 
+/// Whether the network drops a message: from, to, message.
 pub(crate) type Drops = Box<dyn Fn(NodeId, NodeId, &NodeMessage) -> bool>;
 
 struct Host {
@@ -32,10 +33,11 @@ pub(crate) struct Harness {
     messages: Vec<(Time, NodeId, NodeId, NodeMessage)>,
     pub(crate) drops: Drops,
     /// Whether disks confirm no saves.
-    pub(crate) disks_wait: bool,
+    pub(crate) disks_block: bool,
     pub(crate) notes: Vec<(Time, NodeId, &'static str)>,
     pub(crate) events: Vec<(Time, NodeId, Event)>,
-    pub(crate) asked: [Option<Time>; NODES],
+    /// When each node last sent a request to the leader that was not dropped.
+    pub(crate) last_request: [Option<Time>; NODES],
 }
 
 #[derive(Default)]
@@ -80,10 +82,10 @@ impl Harness {
             hosts: all_nodes().map(host).collect(),
             messages: Vec::new(),
             drops: Box::new(|_, _, _| false),
-            disks_wait: false,
+            disks_block: false,
             notes: Vec::new(),
             events: Vec::new(),
-            asked: [None; NODES],
+            last_request: [None; NODES],
         };
         all_nodes().for_each(|node| harness.boot(node));
         harness
@@ -154,7 +156,7 @@ impl Harness {
     fn sync(&mut self, node: NodeId) -> Option<u64> {
         let host = &mut self.hosts[node.index()];
         let count = host.barrier.saves_requested();
-        if self.disks_wait || host.saved == count {
+        if self.disks_block || host.saved == count {
             return None;
         }
         host.saved = count;
@@ -168,9 +170,9 @@ impl Harness {
     fn carry_out(&mut self, from: NodeId, effect: Effect<Node>) {
         let later = self.now + Duration::from_millis(1);
         match effect {
-            Effect::Send { to, message, .. } => self.post(later, from, to, message),
+            Effect::Send { to, message, .. } => self.send(later, from, to, message),
             Effect::Multicast { to, message, .. } => {
-                to.others(from).for_each(|to| self.post(later, from, to, message.clone()));
+                to.others(from).for_each(|to| self.send(later, from, to, message.clone()));
             }
             Effect::Save(write) => self.hosts[from.index()].durable.apply(write),
             Effect::SetTimer { timer, span } => {
@@ -183,10 +185,10 @@ impl Harness {
         }
     }
 
-    fn post(&mut self, at: Time, from: NodeId, to: NodeId, message: NodeMessage) {
+    fn send(&mut self, at: Time, from: NodeId, to: NodeId, message: NodeMessage) {
         if !(self.drops)(from, to, &message) {
             if message.kind() == "ask" {
-                self.asked[from.index()] = Some(self.now);
+                self.last_request[from.index()] = Some(self.now);
             }
             self.messages.push((at, from, to, message));
         }
@@ -201,14 +203,14 @@ impl Harness {
         if next.is_none() {
             return;
         }
-        if let Some(place) = self.messages.iter().position(|(at, ..)| *at == self.now) {
-            let (_, from, to, message) = self.messages.remove(place);
+        if let Some(index) = self.messages.iter().position(|(at, ..)| *at == self.now) {
+            let (_, from, to, message) = self.messages.remove(index);
             return self.input(to, Input::Message { from, message });
         }
         for node in all_nodes() {
             let timers = &mut self.hosts[node.index()].timers;
-            if let Some(place) = timers.iter().position(|(at, _)| *at == self.now) {
-                let (_, timer) = timers.remove(place);
+            if let Some(index) = timers.iter().position(|(at, _)| *at == self.now) {
+                let (_, timer) = timers.remove(index);
                 return self.input(node, Input::Timer(timer));
             }
         }
@@ -222,10 +224,10 @@ impl Harness {
     }
 
     /// Runs until the condition holds, and returns how long that took.
-    pub(crate) fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) -> Duration {
+    pub(crate) fn until(&mut self, awaited: &str, condition: impl Fn(&Self) -> bool) -> Duration {
         let (began, end) = (self.now, self.now + Duration::from_secs(20));
-        while !is_so(self) {
-            assert!(self.now < end, "no {what} by {}", self.now);
+        while !condition(self) {
+            assert!(self.now < end, "no {awaited} by {}", self.now);
             self.advance(end);
         }
         self.now.since(began)

@@ -17,9 +17,9 @@ fn plan(faults: &FaultPlan) -> Plan {
     Plan::new(&Group::of_size(faults.nodes), faults.seed)
 }
 
-fn group<P: Algorithm>(faults: FaultPlan, make: fn(NodeId, Group) -> P) -> SimulatedGroup<P> {
+fn group<P: Algorithm>(faults: FaultPlan, create: fn(NodeId, Group) -> P) -> SimulatedGroup<P> {
     let plan = plan(&faults);
-    SimulatedGroup::new(faults, plan, make)
+    SimulatedGroup::new(faults, plan, create)
 }
 
 #[test]
@@ -68,14 +68,14 @@ fn random_faults(seed: u64, nodes: usize) -> (FaultPlan, Time) {
 
 /// Runs groups under random faults. Mutual exclusion must hold, and in the end every client must
 /// get entry.
-fn run_with_random_faults<P: Algorithm>(seeds: std::ops::Range<u64>, make: fn(NodeId, Group) -> P) {
+fn run_with_random_faults<P: Algorithm>(seeds: std::ops::Range<u64>, create: fn(NodeId, Group) -> P) {
     for seed in seeds {
         let nodes = if seed % 3 == 0 { 5 } else { 3 };
         let (faults, faults_end) = random_faults(seed, nodes);
         let mut plan = plan(&faults);
         // Replicas keep so few entries that restarted replicas sometimes need a snapshot.
         (plan.replica.checkpoint_every, plan.replica.keep_entries) = (20, 5);
-        let mut group = SimulatedGroup::new(faults.clone(), plan, make);
+        let mut group = SimulatedGroup::new(faults.clone(), plan, create);
         group.run_until(faults_end);
         let since = group.world.time();
         let all_entered = |group: &SimulatedGroup<P>| {
@@ -116,9 +116,9 @@ fn the_same_seed_gives_the_same_run() {
 
 /// Returns the time from a crash to the next entry of a survivor. All survivors suspect the victim
 /// after 1 ms, as if their kernels had reported that its connections closed.
-fn recovery_time<P: Algorithm>(seed: u64, victim_leads: bool, make: fn(NodeId, Group) -> P) -> Duration {
+fn recovery_time<P: Algorithm>(seed: u64, victim_leads: bool, create: fn(NodeId, Group) -> P) -> Duration {
     let leader_of = |faults: FaultPlan| {
-        let mut group = group(faults, make);
+        let mut group = group(faults, create);
         group.run_until(instant(4_000));
         group.leader().unwrap()
     };
@@ -127,7 +127,7 @@ fn recovery_time<P: Algorithm>(seed: u64, victim_leads: bool, make: fn(NodeId, G
     let victim = if victim_leads { leader } else { node(leader.number() % 5 + 1) };
     faults.schedule.push(format!("crash {victim} at 4s"));
     faults.suspicions = Group::of_size(5).others(victim).map(|other| (millis(4_001), other, victim)).collect();
-    let mut group = group(faults, make);
+    let mut group = group(faults, create);
     group.run_until(instant(4_000));
     let time_of_removal = |group: &SimulatedGroup<P>| {
         let excludes_victim = |member| !group.member(member).viewed().view().unwrap().members().contains(victim);

@@ -1,4 +1,4 @@
-//! Tests of each rule of the member.
+//! Tests of each rule (`ME-…`) of a member.
 
 use super::group::millis;
 use super::harness::{Drops, Harness, all_nodes};
@@ -9,6 +9,7 @@ use quorate_core::{Describe, Incarnation, Input, NodeId, Time};
 use quorate_replica::membership::{Ask, Message};
 
 impl Harness {
+    /// How often any node noted this rule.
     fn count(&self, rule: &str) -> usize {
         self.notes.iter().filter(|(_, _, noted)| *noted == rule).count()
     }
@@ -19,8 +20,9 @@ impl Harness {
         [others[0], others[1]]
     }
 
-    fn mute(&mut self, mute: NodeId) {
-        self.drops = Box::new(move |from, _, message| from == mute && message.kind() == "ask");
+    /// Drops every request of a node to the leader.
+    fn drop_requests_of(&mut self, node: NodeId) {
+        self.drops = Box::new(move |from, _, message| from == node && message.kind() == "ask");
     }
 }
 
@@ -48,7 +50,7 @@ fn me_1_the_first_leader_founds_the_group_and_no_other_does() {
 fn me_2_a_removed_member_is_admitted_again_and_a_new_incarnation_replaces_the_old_one() {
     let mut harness = Harness::settled();
     let [silent, other] = harness.followers();
-    harness.mute(silent);
+    harness.drop_requests_of(silent);
     harness.until("removal", |harness| harness.view(other).0 == 2);
     assert!(!harness.view(other).1.contains(&silent.number()));
     harness.drops = drops_nothing();
@@ -102,7 +104,7 @@ fn me_3_requests_for_other_nodes_and_requests_to_followers_have_no_effect() {
     let leader = harness.leader().unwrap();
     let [one, other] = harness.followers();
     let stay = harness.node(one).viewed().view().unwrap().stay(one).unwrap();
-    let leave = Ask { request: Request::Leave { node: one, stay }, asked: Time::ZERO };
+    let leave = Ask { request: Request::Leave { node: one, stay }, requested_at: Time::ZERO };
     for (at, from) in [(leader, other), (other, one)] {
         harness.input(at, Input::Message { from, message: Message::Ask(leave) });
         harness.run_for(1_000);
@@ -127,7 +129,10 @@ fn me_4_a_replica_that_was_behind_passes_on_only_the_latest_view() {
     harness.notes.clear();
     harness.drops = drops_nothing();
     harness.until("latest view", |harness| harness.view(partitioned).0 >= latest);
-    assert_eq!(harness.notes.iter().filter(|(_, who, rule)| *who == partitioned && *rule == "ME-4").count(), 1);
+    assert_eq!(
+        harness.notes.iter().filter(|(_, noted_by, rule)| *noted_by == partitioned && *rule == "ME-4").count(),
+        1
+    );
 }
 
 #[test]
@@ -145,9 +150,9 @@ fn me_5_a_lease_counts_from_the_time_of_the_request() {
     let mut harness = Harness::settled();
     let [one, _] = harness.followers();
     harness.run_for(1_000);
-    let asked = harness.asked[one.index()].unwrap();
-    harness.mute(one);
-    let end = asked + LeaseTerms::default().trusted_for();
+    let requested_at = harness.last_request[one.index()].unwrap();
+    harness.drop_requests_of(one);
+    let end = requested_at + LeaseTerms::default().trusted_for();
     harness.run_for(1_000);
     assert!(harness.node(one).viewed().acts(Time::from_nanos(end.nanos() - 1)));
     assert!(!harness.node(one).viewed().acts(end));
@@ -162,7 +167,7 @@ fn me_6_the_leader_proposes_a_tick_when_a_lease_is_overdue() {
     assert_eq!(harness.count("ME-6"), 0, "no lease is overdue while all are renewed");
     // The leader still renews its own lease, but always just before the others' leases expire.
     harness.drops = Box::new(|_, _, message| message.kind() == "ask");
-    let last = harness.asked[one.index()].unwrap();
+    let last = harness.last_request[one.index()].unwrap();
     harness.until("removal", |harness| harness.view(leader) == (2, vec![leader.number()]));
     let late = harness.now.since(last + LeaseTerms::default().lease);
     assert!(late < millis(250), "{late}");
@@ -220,7 +225,7 @@ fn me_8_when_the_leaders_process_ends_the_others_elect_another_at_once() {
 #[test]
 fn me_9_the_inner_protocol_does_not_wait_for_the_disk() {
     let mut harness = Harness::settled();
-    harness.disks_wait = true;
+    harness.disks_block = true;
     harness.run_for(100);
     let [one, _] = harness.followers();
     harness.command(one, Command::Acquire);

@@ -1,4 +1,5 @@
-//! Classic cases of linearizability.
+//! Classic cases of linearizability, such as a stale read and a lost update. The numbers in
+//! `answered(client, invoked_at, answered_at, ..)` are milliseconds.
 
 use super::{TestOperation, answered, assert_explains, at, beginning, history, unanswered};
 use crate::linear::register::{Answer, Operation, Register};
@@ -131,16 +132,17 @@ fn a_value_cannot_be_read_before_it_is_written() {
 
 #[test]
 fn a_pending_write_may_be_seen_late_or_never_but_not_disappear() {
-    let read = |from, seen| answered(2, from, from + 1, Read, Value(seen));
+    let read = |invoked_at, seen| answered(2, invoked_at, invoked_at + 1, Read, Value(seen));
     let write = || unanswered(1, 0, Write(1));
     assert_linearizable(&[write(), read(2, None), read(4, None)]);
     assert_linearizable(&[write(), read(2, None), read(4, Some(1)), read(6, Some(1))]);
     assert_eq!(conflict(&[write(), read(2, None), read(4, Some(1)), read(6, None)]), [2, 3]);
     // It takes effect once: its value does not reappear after another write.
-    let again = [write(), read(2, Some(1)), answered(3, 4, 5, Write(2), Written), read(6, Some(2)), read(8, Some(1))];
-    assert_eq!(assert_not_linearizable(&again).unexplained.index(), 4);
+    let reappearing =
+        [write(), read(2, Some(1)), answered(3, 4, 5, Write(2), Written), read(6, Some(2)), read(8, Some(1))];
+    assert_eq!(assert_not_linearizable(&reappearing).unexplained.index(), 4);
     // Two equal operations may both take effect.
-    let mut twice = again.to_vec();
+    let mut twice = reappearing.to_vec();
     twice.push(unanswered(4, 0, Write(1)));
     assert_linearizable(&twice);
 }
@@ -215,11 +217,11 @@ fn an_invalid_answer_is_rejected_without_effect() {
     assert_eq!(early, Err(AnswerError::BeforeInvocation { id: write, invoked: at(5), answered: at(4) }));
     history.answer(write, at(6), Written).expect("the first answer");
     assert_eq!(history.answer(write, at(7), Differs), Err(AnswerError::Twice(write)));
-    let elsewhere = {
+    let id_of_other_history = {
         let mut other = super::history(&[unanswered(1, 0, Read)]);
         other.invoke(Client(1), at(0), Read)
     };
-    assert_eq!(history.answer(elsewhere, at(7), Written), Err(AnswerError::Unknown(elsewhere)));
+    assert_eq!(history.answer(id_of_other_history, at(7), Written), Err(AnswerError::Unknown(id_of_other_history)));
     assert!(history.judge(&Register::default()).is_linearizable());
 }
 

@@ -15,17 +15,18 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 struct TestOperation {
     client: u32,
-    from: i64,
+    invoked_at: i64,
     operation: Operation,
+    /// When the client received the answer, and the answer.
     answer: Option<(i64, Answer)>,
 }
 
-fn answered(client: u32, from: i64, to: i64, operation: Operation, answer: Answer) -> TestOperation {
-    TestOperation { client, from, operation, answer: Some((to, answer)) }
+fn answered(client: u32, invoked_at: i64, answered_at: i64, operation: Operation, answer: Answer) -> TestOperation {
+    TestOperation { client, invoked_at, operation, answer: Some((answered_at, answer)) }
 }
 
-fn unanswered(client: u32, from: i64, operation: Operation) -> TestOperation {
-    TestOperation { client, from, operation, answer: None }
+fn unanswered(client: u32, invoked_at: i64, operation: Operation) -> TestOperation {
+    TestOperation { client, invoked_at, operation, answer: None }
 }
 
 fn at(millis: i64) -> Time {
@@ -36,10 +37,10 @@ fn history(operations: &[TestOperation]) -> History<Register> {
     let mut history = History::new();
     // Record all invocations first, so that operations that share a millisecond overlap.
     let ids: Vec<_> =
-        operations.iter().map(|op| history.invoke(Client(op.client), at(op.from), op.operation)).collect();
+        operations.iter().map(|op| history.invoke(Client(op.client), at(op.invoked_at), op.operation)).collect();
     for (op, id) in operations.iter().zip(ids) {
-        if let Some((to, answer)) = op.answer {
-            history.answer(id, at(to), answer).expect("a test records each answer once, after its invocation");
+        if let Some((answered_at, answer)) = op.answer {
+            history.answer(id, at(answered_at), answer).expect("a test records each answer once, after its invocation");
         }
     }
     history
@@ -47,7 +48,7 @@ fn history(operations: &[TestOperation]) -> History<Register> {
 
 impl TestOperation {
     fn precedes(&self, other: &Self) -> bool {
-        self.answer.is_some_and(|(to, _)| to < other.from)
+        self.answer.is_some_and(|(answered_at, _)| answered_at < other.invoked_at)
     }
 
     fn without_answer(&self) -> Self {
@@ -57,30 +58,34 @@ impl TestOperation {
 
 /// Returns the operations without the answers that were given after `last_answer`.
 fn beginning(operations: &[TestOperation], last_answer: i64) -> Vec<TestOperation> {
-    let cut = |op: &TestOperation| {
-        if op.answer.is_some_and(|(to, _)| to <= last_answer) { op.clone() } else { op.without_answer() }
+    let keep_early_answer = |op: &TestOperation| {
+        if op.answer.is_some_and(|(answered_at, _)| answered_at <= last_answer) {
+            op.clone()
+        } else {
+            op.without_answer()
+        }
     };
-    operations.iter().map(cut).collect()
+    operations.iter().map(keep_early_answer).collect()
 }
 
 /// Returns whether some order explains every answer, by trying all orders. It shares no code with
 /// the checker.
 fn some_order_explains(operations: &[TestOperation]) -> bool {
-    fn place(operations: &[TestOperation], rest: &BTreeSet<usize>, register: Register) -> bool {
-        if rest.iter().all(|index| operations[*index].answer.is_none()) {
+    fn can_place(operations: &[TestOperation], remaining: &BTreeSet<usize>, register: Register) -> bool {
+        if remaining.iter().all(|index| operations[*index].answer.is_none()) {
             return true;
         }
-        rest.iter().any(|&index| {
+        remaining.iter().any(|&index| {
             let mut register = register;
             let answer = register.apply(&operations[index].operation);
-            let mut later = rest.clone();
+            let mut later = remaining.clone();
             later.remove(&index);
-            operations[index].answer.is_none_or(|(_, given)| given == answer)
+            operations[index].answer.is_none_or(|(_, recorded)| recorded == answer)
                 && !later.iter().any(|other| operations[*other].precedes(&operations[index]))
-                && place(operations, &later, register)
+                && can_place(operations, &later, register)
         })
     }
-    place(operations, &(0..operations.len()).collect(), Register::default())
+    can_place(operations, &(0..operations.len()).collect(), Register::default())
 }
 
 /// Asserts that the order contains every answered operation once, respects real time, and gives
@@ -92,14 +97,14 @@ fn assert_explains(order: &[OperationId], operations: &[TestOperation]) {
         assert!(op.answer.is_none() || placed.contains(&index), "#{index} is missing in {order:?} of {operations:?}");
     }
     let mut register = Register::default();
-    for (place, id) in order.iter().enumerate() {
+    for (position, id) in order.iter().enumerate() {
         let op = &operations[id.index()];
         let answer = register.apply(&op.operation);
         assert!(
-            op.answer.is_none_or(|(_, given)| given == answer),
+            op.answer.is_none_or(|(_, recorded)| recorded == answer),
             "{id} answers {answer} in {order:?} of {operations:?}"
         );
-        for later in &order[place..] {
+        for later in &order[position..] {
             assert!(
                 !operations[later.index()].precedes(op),
                 "{later} completed before {id} was invoked: {order:?} of {operations:?}"

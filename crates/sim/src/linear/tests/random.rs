@@ -10,16 +10,18 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::proptest;
 use proptest::test_runner::Config;
 
-/// An operation of an execution: invoked at `from`, applied `wait` later if `is_done`, answered
-/// `more` after that if `is_answered`.
+/// An operation of an execution. The object applies it only if `takes_effect`, and the client
+/// receives the answer only if `is_answered`.
 #[derive(Clone, Debug)]
 struct Invocation {
     client: u32,
-    from: i64,
-    wait: i64,
-    more: i64,
+    invoked_at: i64,
+    /// From the invocation to the effect.
+    effect_delay: i64,
+    /// From the effect to the answer.
+    answer_delay: i64,
     operation: Operation,
-    is_done: bool,
+    takes_effect: bool,
     is_answered: bool,
 }
 
@@ -33,16 +35,16 @@ fn any_operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn invocations(span: i64) -> impl Strategy<Value = Invocation> {
+fn invocations(last_invocation: i64) -> impl Strategy<Value = Invocation> {
     let likely = || prop_oneof![4 => Just(true), 1 => Just(false)];
-    (0..4_u32, 0..span, 0..6_i64, 0..6_i64, any_operation(), likely(), likely()).prop_map(
-        |(client, from, wait, more, operation, is_done, is_answered)| Invocation {
+    (0..4_u32, 0..last_invocation, 0..6_i64, 0..6_i64, any_operation(), likely(), likely()).prop_map(
+        |(client, invoked_at, effect_delay, answer_delay, operation, takes_effect, is_answered)| Invocation {
             client,
-            from,
-            wait,
-            more,
+            invoked_at,
+            effect_delay,
+            answer_delay,
             operation,
-            is_done,
+            takes_effect,
             is_answered,
         },
     )
@@ -54,31 +56,33 @@ fn execute(invocations: &[Invocation]) -> Vec<TestOperation> {
         .iter()
         .map(|invocation| TestOperation {
             client: invocation.client,
-            from: invocation.from,
+            invoked_at: invocation.invoked_at,
             operation: invocation.operation,
             answer: None,
         })
         .collect();
-    let mut done: Vec<usize> = (0..invocations.len()).filter(|index| invocations[*index].is_done).collect();
-    done.sort_by_key(|index| invocations[*index].from + invocations[*index].wait);
+    let mut applied: Vec<usize> = (0..invocations.len()).filter(|index| invocations[*index].takes_effect).collect();
+    applied.sort_by_key(|index| invocations[*index].invoked_at + invocations[*index].effect_delay);
     let mut register = Register::default();
-    for index in done {
+    for index in applied {
         let invocation = &invocations[index];
         let answer = register.apply(&invocation.operation);
         if invocation.is_answered {
-            operations[index].answer = Some((invocation.from + invocation.wait + invocation.more, answer));
+            operations[index].answer =
+                Some((invocation.invoked_at + invocation.effect_delay + invocation.answer_delay, answer));
         }
     }
     operations
 }
 
-/// Changes the answer of one answered operation to another of the same kind.
-fn spoil(operations: &mut [TestOperation], which: usize, how: u64) {
+/// Changes the answer of one answered operation, chosen by `selector`, to another of the same kind,
+/// chosen by `answer_selector`.
+fn spoil(operations: &mut [TestOperation], selector: usize, answer_selector: u64) {
     let answered: Vec<usize> = (0..operations.len()).filter(|index| operations[*index].answer.is_some()).collect();
-    let Some(index) = answered.get(which % answered.len().max(1)) else { return };
+    let Some(index) = answered.get(selector % answered.len().max(1)) else { return };
     if let Some((_, answer)) = &mut operations[*index].answer {
         *answer = match *answer {
-            Answer::Value(_) => Answer::Value((how % 4).checked_sub(1)),
+            Answer::Value(_) => Answer::Value((answer_selector % 4).checked_sub(1)),
             Answer::Set => Answer::Differs,
             Answer::Differs => Answer::Set,
             Answer::Written => Answer::Written,
@@ -107,41 +111,43 @@ fn assert_correct_verdict(operations: &[TestOperation]) {
 /// are ordered by their operations.
 fn assert_first_unexplained(operations: &[TestOperation], unexplained: OperationId, before: &[OperationId]) {
     let (instant, _) = operations[unexplained.index()].answer.expect("an unexplained operation has an answer");
-    let mut good = beginning(operations, instant);
-    for (index, op) in good.iter_mut().enumerate() {
-        if index >= unexplained.index() && op.answer.is_some_and(|(to, _)| to == instant) {
+    let mut explained = beginning(operations, instant);
+    for (index, op) in explained.iter_mut().enumerate() {
+        if index >= unexplained.index() && op.answer.is_some_and(|(answered_at, _)| answered_at == instant) {
             op.answer = None;
         }
     }
-    assert_explains(before, &good);
-    good[unexplained.index()] = operations[unexplained.index()].clone();
-    assert!(!some_order_explains(&good), "{unexplained} is explained: {good:?}");
+    assert_explains(before, &explained);
+    explained[unexplained.index()] = operations[unexplained.index()].clone();
+    assert!(!some_order_explains(&explained), "{unexplained} is explained: {explained:?}");
 }
 
 /// Asserts that these answers contradict each other, and that no proper subset of them does.
 fn assert_contradict(operations: &[TestOperation], conflict: &[OperationId]) {
-    let only = |kept: &dyn Fn(usize) -> bool| -> Vec<TestOperation> {
+    let with_answers_of = |is_kept: &dyn Fn(usize) -> bool| -> Vec<TestOperation> {
         operations
             .iter()
             .enumerate()
-            .map(|(index, op)| if kept(index) { op.clone() } else { op.without_answer() })
+            .map(|(index, op)| if is_kept(index) { op.clone() } else { op.without_answer() })
             .collect()
     };
-    let is_in = |index: usize| conflict.iter().any(|id| id.index() == index);
-    assert!(!some_order_explains(&only(&is_in)), "{conflict:?} do not contradict: {operations:?}");
+    let is_in_conflict = |index: usize| conflict.iter().any(|id| id.index() == index);
+    assert!(!some_order_explains(&with_answers_of(&is_in_conflict)), "{conflict:?} do not contradict: {operations:?}");
     for id in conflict {
-        let fewer = only(&|index| is_in(index) && index != id.index());
+        let fewer = with_answers_of(&|index| is_in_conflict(index) && index != id.index());
         assert!(some_order_explains(&fewer), "{conflict:?} contradict without {id}: {operations:?}");
     }
 }
 
-fn keyed(operations: &[TestOperation], keys: &[u8]) -> History<Keyed<u8, Register>> {
+fn keyed_history(operations: &[TestOperation], keys: &[u8]) -> History<Keyed<u8, Register>> {
     let mut history = History::new();
     for (op, key) in operations.iter().zip(keys) {
         let operation = KeyedOperation { key: *key, operation: op.operation };
-        let id = history.invoke(Client(op.client), super::at(op.from), operation);
-        if let Some((to, answer)) = op.answer {
-            history.answer(id, super::at(to), answer).expect("each answer is recorded once, after its invocation");
+        let id = history.invoke(Client(op.client), super::at(op.invoked_at), operation);
+        if let Some((answered_at, answer)) = op.answer {
+            history
+                .answer(id, super::at(answered_at), answer)
+                .expect("each answer is recorded once, after its invocation");
         }
     }
     history
@@ -165,8 +171,8 @@ proptest! {
         spoilt in vec((any::<usize>(), any::<u64>()), 0..3),
     ) {
         let mut operations = execute(&invocations);
-        for (which, how) in spoilt {
-            spoil(&mut operations, which, how);
+        for (selector, answer_selector) in spoilt {
+            spoil(&mut operations, selector, answer_selector);
         }
         assert_correct_verdict(&operations);
     }
@@ -174,10 +180,10 @@ proptest! {
     #[test]
     fn explanations_are_correct_with_many_pending_operations(
         mut invocations in vec(invocations(10), 0..8),
-        pending_records in vec(any::<bool>(), 8),
+        are_pending in vec(any::<bool>(), 8),
         spoilt in (any::<usize>(), any::<u64>()),
     ) {
-        for (invocation, is_pending) in invocations.iter_mut().zip(pending_records) {
+        for (invocation, is_pending) in invocations.iter_mut().zip(are_pending) {
             invocation.is_answered &= !is_pending;
         }
         let mut operations = execute(&invocations);
@@ -193,19 +199,19 @@ proptest! {
         let (invocations, keys): (Vec<_>, Vec<_>) = invocations.into_iter().unzip();
         let mut operations: Vec<TestOperation> = invocations.iter().map(|invocation| execute(std::slice::from_ref(invocation)).remove(0)).collect();
         for key in 0..3 {
-            let mine: Vec<usize> = (0..invocations.len()).filter(|index| keys[*index] == key).collect();
-            let done = execute(&mine.iter().map(|index| invocations[*index].clone()).collect::<Vec<_>>());
-            for (index, op) in mine.into_iter().zip(done) {
+            let of_key: Vec<usize> = (0..invocations.len()).filter(|index| keys[*index] == key).collect();
+            let executed = execute(&of_key.iter().map(|index| invocations[*index].clone()).collect::<Vec<_>>());
+            for (index, op) in of_key.into_iter().zip(executed) {
                 operations[index] = op;
             }
         }
-        for (which, how) in spoilt {
-            spoil(&mut operations, which, how);
+        for (selector, answer_selector) in spoilt {
+            spoil(&mut operations, selector, answer_selector);
         }
-        let history = keyed(&operations, &keys);
-        let fresh = Keyed::new(Register::default());
-        let whole = history.judge(&fresh);
-        let by_key = history.judge_by_key(&fresh, DEFAULT_STEPS, |operation| operation.key);
+        let history = keyed_history(&operations, &keys);
+        let initial = Keyed::new(Register::default());
+        let whole = history.judge(&initial);
+        let by_key = history.judge_by_key(&initial, DEFAULT_STEPS, |operation| operation.key);
         assert_eq!(whole.is_linearizable(), by_key.is_linearizable(), "{whole}\n{by_key}\n{operations:?}");
         assert!(!matches!(by_key, Verdict::Undecided { .. }), "{by_key}");
         if let Verdict::Linearizable { order } = by_key {
@@ -217,8 +223,8 @@ proptest! {
 /// Asserts that the merged order is valid: it explains the answers of each key, and respects real
 /// time across keys.
 fn assert_keyed_order(order: &[OperationId], operations: &[TestOperation], keys: &[u8]) {
-    for (place, id) in order.iter().enumerate() {
-        for later in &order[place..] {
+    for (position, id) in order.iter().enumerate() {
+        for later in &order[position..] {
             assert!(
                 !operations[later.index()].precedes(&operations[id.index()]),
                 "{later} completed before {id} was invoked: {order:?}"
@@ -230,7 +236,7 @@ fn assert_keyed_order(order: &[OperationId], operations: &[TestOperation], keys:
         let op = &operations[id.index()];
         let answer = store.apply(&KeyedOperation { key: keys[id.index()], operation: op.operation });
         assert!(
-            op.answer.is_none_or(|(_, given)| given == answer),
+            op.answer.is_none_or(|(_, recorded)| recorded == answer),
             "{id} answers {answer}: {order:?} of {operations:?}"
         );
     }

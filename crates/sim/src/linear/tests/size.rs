@@ -12,9 +12,9 @@ struct Shape {
     clients: u32,
     operations: usize,
     /// One answer in this many is lost.
-    lost: u64,
+    loss_interval: u64,
     /// Number of reads in ten operations; the rest are writes and conditional sets.
-    reads: u64,
+    reads_in_ten: u64,
     /// Number of different values.
     values: u64,
 }
@@ -22,29 +22,35 @@ struct Shape {
 /// Generates an execution: clients invoke one operation after the other on a sequential object.
 fn execution(seed: u64, shape: Shape) -> Vec<TestOperation> {
     let mut rng = SeededRng::new(seed, Stream::Workload);
-    let mut free = vec![0_u64; shape.clients as usize];
-    let mut points = Vec::new();
+    let mut free_at = vec![0_u64; shape.clients as usize];
+    // For each operation: when it takes effect, its index, and when it is answered.
+    let mut effects = Vec::new();
     let mut operations: Vec<TestOperation> = Vec::new();
     for _ in 0..shape.operations {
         let client = rng.below(u64::from(shape.clients)) as usize;
-        let from = free[client] + 1 + rng.below(5);
+        let invoked_at = free_at[client] + 1 + rng.below(5);
         let length = 1 + rng.below(20);
-        free[client] = from + length;
+        free_at[client] = invoked_at + length;
         let operation = operation(&mut rng, shape);
-        points.push((from + rng.below(length + 1), operations.len(), from + length));
-        operations.push(TestOperation { client: client as u32, from: from as i64, operation, answer: None });
+        effects.push((invoked_at + rng.below(length + 1), operations.len(), invoked_at + length));
+        operations.push(TestOperation {
+            client: client as u32,
+            invoked_at: invoked_at as i64,
+            operation,
+            answer: None,
+        });
     }
-    points.sort_unstable();
+    effects.sort_unstable();
     let mut register = Register::default();
-    for (_, index, to) in points {
-        let is_lost = rng.below(shape.lost) == 0;
+    for (_, index, answered_at) in effects {
+        let is_lost = rng.below(shape.loss_interval) == 0;
         // Half of the operations without an answer never take effect.
         if is_lost && rng.below(2) == 0 {
             continue;
         }
         let answer = register.apply(&operations[index].operation);
         if !is_lost {
-            operations[index].answer = Some((to as i64, answer));
+            operations[index].answer = Some((answered_at as i64, answer));
         }
     }
     operations
@@ -53,27 +59,27 @@ fn execution(seed: u64, shape: Shape) -> Vec<TestOperation> {
 fn operation(rng: &mut SeededRng, shape: Shape) -> Operation {
     let new = rng.below(shape.values);
     match rng.below(10) {
-        op if op < shape.reads => Operation::Read,
+        choice if choice < shape.reads_in_ten => Operation::Read,
         9 => Operation::CompareAndSet { expect: Some(rng.below(shape.values)), new },
         _ => Operation::Write(new),
     }
 }
 
-/// Changes the last answered read to return a value that no operation can have stored.
-fn spoil_late(operations: &mut [TestOperation], value: u64) -> bool {
+/// Changes the answer of the last answered read to `value`. Returns whether there is such a read.
+fn spoil_last_read(operations: &mut [TestOperation], value: u64) -> bool {
     let last = operations.iter_mut().rev().find(|op| op.operation == Operation::Read && op.answer.is_some());
     last.is_some_and(|op| {
-        op.answer = op.answer.map(|(to, _)| (to, Answer::Value(Some(value))));
+        op.answer = op.answer.map(|(answered_at, _)| (answered_at, Answer::Value(Some(value))));
         true
     })
 }
 
 const SHAPES: [Shape; 5] = [
-    Shape { clients: 10, operations: 600, lost: 15, reads: 5, values: 1_000_000 },
-    Shape { clients: 10, operations: 600, lost: 15, reads: 5, values: 4 },
-    Shape { clients: 10, operations: 400, lost: 8, reads: 1, values: 100 },
-    Shape { clients: 6, operations: 400, lost: 10, reads: 2, values: 100 },
-    Shape { clients: 5, operations: 2_000, lost: 40, reads: 5, values: 50 },
+    Shape { clients: 10, operations: 600, loss_interval: 15, reads_in_ten: 5, values: 1_000_000 },
+    Shape { clients: 10, operations: 600, loss_interval: 15, reads_in_ten: 5, values: 4 },
+    Shape { clients: 10, operations: 400, loss_interval: 8, reads_in_ten: 1, values: 100 },
+    Shape { clients: 6, operations: 400, loss_interval: 10, reads_in_ten: 2, values: 100 },
+    Shape { clients: 5, operations: 2_000, loss_interval: 40, reads_in_ten: 5, values: 50 },
 ];
 
 #[test]
@@ -100,17 +106,17 @@ fn long_invalid_histories_are_rejected_in_few_steps_with_a_short_reason() {
     for (number, shape) in SHAPES.into_iter().filter(|shape| shape.operations < 1_000).enumerate() {
         for seed in 0..3 {
             let mut operations = execution(seed, shape);
-            assert!(spoil_late(&mut operations, u64::MAX));
-            let explanation = rejected(&operations, &format!("shape {number}, seed {seed}"));
+            assert!(spoil_last_read(&mut operations, u64::MAX));
+            let explanation = assert_rejected(&operations, &format!("shape {number}, seed {seed}"));
             assert_eq!(explanation.conflict, [explanation.unexplained], "shape {number}, seed {seed}: {explanation}");
         }
     }
 }
 
-fn rejected(operations: &[TestOperation], which: &str) -> Explanation {
+fn assert_rejected(operations: &[TestOperation], label: &str) -> Explanation {
     match history(operations).judge_within(&Register::default(), 20_000_000) {
         Verdict::NotLinearizable(explanation) => explanation,
-        verdict @ (Verdict::Linearizable { .. } | Verdict::Undecided { .. }) => panic!("{which}: {verdict}"),
+        verdict @ (Verdict::Linearizable { .. } | Verdict::Undecided { .. }) => panic!("{label}: {verdict}"),
     }
 }
 
@@ -125,14 +131,14 @@ fn pending_operations_without_visible_effect_do_not_double_the_work() {
     }
     assert!(history(&operations).judge_within(&Register::default(), 10_000).is_linearizable());
     // The last read returns the previous value: no pending operation can undo a completed write.
-    assert!(spoil_late(&mut operations, 48));
-    let explanation = rejected(&operations, "sixty pending");
+    assert!(spoil_last_read(&mut operations, 48));
+    let explanation = assert_rejected(&operations, "sixty pending");
     assert_eq!(explanation.conflict.len(), 3, "{explanation}");
 }
 
 #[test]
 fn most_spoilt_histories_are_rejected() {
-    let shape = Shape { clients: 4, operations: 40, lost: 10, reads: 5, values: 8 };
+    let shape = Shape { clients: 4, operations: 40, loss_interval: 10, reads_in_ten: 5, values: 8 };
     let rejected = (0..500).filter(|seed| {
         let mut operations = execution(*seed, shape);
         let mut rng = SeededRng::new(*seed, Stream::Faults);
@@ -141,7 +147,7 @@ fn most_spoilt_histories_are_rejected() {
         let chosen = rng.below(reads.len() as u64) as usize;
         for op in reads.into_iter().skip(chosen).take(1) {
             let wrong = Answer::Value(Some(rng.below(shape.values)));
-            op.answer = op.answer.map(|(to, _)| (to, wrong));
+            op.answer = op.answer.map(|(answered_at, _)| (answered_at, wrong));
         }
         matches!(history(&operations).judge(&Register::default()), Verdict::NotLinearizable(_))
     });

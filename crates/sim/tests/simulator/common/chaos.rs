@@ -1,4 +1,5 @@
-//! Random scenarios with every kind of action, fault and network.
+//! Random scenarios with every kind of action, fault and network. `quorate_journal::settings`
+//! defines the texts of faults and latencies.
 
 use super::{Action, Actions, Message, Scenario, node};
 use quorate_core::{Class, Duration, Group, NodeId, Span, Time};
@@ -21,10 +22,10 @@ pub(crate) fn chaos(seed: u64) -> Scenario {
         scenario.setup.wire.loss = chance(&mut rng);
         scenario.setup.wire.duplicate = chance(&mut rng);
     }
-    let mut save = 0;
+    let mut last_write = 0;
     for _ in 0..rng.below(30) {
         let instant = Time::ZERO + Duration::from_millis(rng.below(40));
-        let actions = actions(&mut rng, nodes, 3, &mut save);
+        let actions = actions(&mut rng, nodes, 3, &mut last_write);
         scenario.commands.push((instant, any_node(&mut rng, nodes), actions));
     }
     for _ in 0..rng.below(12) {
@@ -33,8 +34,8 @@ pub(crate) fn chaos(seed: u64) -> Scenario {
     scenario
 }
 
-fn pick<'a>(rng: &mut SeededRng, from: &[&'a str]) -> &'a str {
-    from[rng.below(from.len() as u64) as usize]
+fn pick<'a>(rng: &mut SeededRng, choices: &[&'a str]) -> &'a str {
+    choices[rng.below(choices.len() as u64) as usize]
 }
 
 /// Returns a probability of at most one half.
@@ -47,37 +48,37 @@ fn any_node(rng: &mut SeededRng, nodes: usize) -> NodeId {
 }
 
 /// Returns random actions, nested at most `depth` levels deep. Every write is a unique number.
-fn actions(rng: &mut SeededRng, nodes: usize, depth: u64, save: &mut u64) -> Actions {
+fn actions(rng: &mut SeededRng, nodes: usize, depth: u64, last_write: &mut u64) -> Actions {
     let count = rng.below(1 + depth);
-    (0..count).map(|_| action(rng, nodes, depth - 1, save)).collect()
+    (0..count).map(|_| action(rng, nodes, depth - 1, last_write)).collect()
 }
 
-fn action(rng: &mut SeededRng, nodes: usize, depth: u64, save: &mut u64) -> Action {
+fn action(rng: &mut SeededRng, nodes: usize, depth: u64, last_write: &mut u64) -> Action {
     let ahead = rng.below(2) == 0;
     let timer = ['a', 'b'][rng.below(2) as usize];
     match rng.below(8) {
         0 | 1 => {
-            let message = message(rng, nodes, depth, save);
+            let message = message(rng, nodes, depth, last_write);
             Action::Send { to: any_node(rng, nodes), message, ahead }
         }
-        2 => Action::Multicast { to: Group::of_size(nodes), message: message(rng, nodes, depth, save), ahead },
+        2 => Action::Multicast { to: Group::of_size(nodes), message: message(rng, nodes, depth, last_write), ahead },
         3 | 4 => {
-            *save += 1;
-            Action::Save(*save)
+            *last_write += 1;
+            Action::Save(*last_write)
         }
         5 => {
             let [one, other] = [0; 2].map(|_| Duration::from_millis(rng.below(5)));
-            Action::Set { timer, span: Span::between(one, other), then: actions(rng, nodes, depth, save) }
+            Action::Set { timer, span: Span::between(one, other), then: actions(rng, nodes, depth, last_write) }
         }
         6 => Action::Cancel(timer),
         _ => Action::Emit { text: "news".into(), ahead },
     }
 }
 
-fn message(rng: &mut SeededRng, nodes: usize, depth: u64, save: &mut u64) -> Message {
+fn message(rng: &mut SeededRng, nodes: usize, depth: u64, last_write: &mut u64) -> Message {
     let class = [Class::Algorithm, Class::Announcement, Class::Control][rng.below(3) as usize];
     let on_behalf_of = (rng.below(2) == 0).then(|| node(1));
-    Message { class, on_behalf_of, then: actions(rng, nodes, depth, save) }
+    Message { class, on_behalf_of, then: actions(rng, nodes, depth, last_write) }
 }
 
 /// Returns a random fault, or `None` if the group is too small for it.
@@ -102,10 +103,10 @@ fn fault(rng: &mut SeededRng, nodes: usize) -> Option<TimedFault> {
         format!("link {one} > {other} duplicate 1"),
     ];
     let form = &forms[rng.below(forms.len() as u64) as usize];
-    let mut fault: TimedFault = form.parse().ok()?;
-    fault.at = Duration::from_millis(rng.below(40));
-    if fault.fault.kind().can_last() && rng.below(3) > 0 {
-        fault.lasts = Some(Duration::from_millis(rng.below(20)));
+    let mut timed: TimedFault = form.parse().ok()?;
+    timed.at = Duration::from_millis(rng.below(40));
+    if timed.fault.kind().can_last() && rng.below(3) > 0 {
+        timed.lasts = Some(Duration::from_millis(rng.below(20)));
     }
-    fault.validate(nodes).is_ok().then_some(fault)
+    timed.validate(nodes).is_ok().then_some(timed)
 }

@@ -1,4 +1,5 @@
-//! A builder for scenarios, which are run until no events are left.
+//! A builder for scenarios, which are run until no events are left. `quorate_journal::settings`
+//! defines the texts of faults, directions, latencies and probabilities.
 
 use super::{Actions, ScriptedNode, Trace, node};
 use quorate_core::{Duration, NodeId, Time};
@@ -77,7 +78,7 @@ impl Scenario {
         self
     }
 
-    /// Fixes a random choice.
+    /// Fixes a choice that would otherwise be random.
     pub(crate) fn direct(mut self, text: &str) -> Self {
         self.directions.push(text.parse().unwrap());
         self

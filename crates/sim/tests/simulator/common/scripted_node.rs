@@ -9,17 +9,34 @@ use std::collections::BTreeMap;
 /// The actions of one step, in order.
 pub(crate) type Actions = Vec<Action>;
 
+/// One effect of a step. An effect that is issued `ahead` does not wait for earlier saves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Action {
-    Send { to: NodeId, message: Message, ahead: bool },
-    Multicast { to: Group, message: Message, ahead: bool },
+    Send {
+        to: NodeId,
+        message: Message,
+        ahead: bool,
+    },
+    Multicast {
+        to: Group,
+        message: Message,
+        ahead: bool,
+    },
     Save(u64),
-    Set { timer: char, span: Span, then: Actions },
+    /// Sets a timer that carries out `then` when it fires.
+    Set {
+        timer: char,
+        span: Span,
+        then: Actions,
+    },
     Cancel(char),
-    Emit { text: String, ahead: bool },
+    Emit {
+        text: String,
+        ahead: bool,
+    },
 }
 
-/// A message with the actions of its receiver.
+/// A message whose receiver carries out `then`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Message {
     pub(crate) class: Class,
@@ -100,6 +117,7 @@ impl ScriptedNode {
     }
 }
 
+/// The rule ids of its notes (P-1 to P-3) are arbitrary.
 impl Protocol for ScriptedNode {
     type Command = Actions;
     type Message = Message;
@@ -133,6 +151,7 @@ impl Protocol for ScriptedNode {
     }
 }
 
+/// Returns a message whose receiver carries out these actions.
 pub(crate) fn ping(then: impl Into<Actions>) -> Message {
     Message { class: Class::Algorithm, on_behalf_of: None, then: then.into() }
 }
@@ -150,6 +169,7 @@ pub(crate) fn send_ahead(to: u32) -> Action {
     Action::Send { to: super::node(to), message: ping([]), ahead: true }
 }
 
+/// Multicasts a ping to the first `nodes` nodes.
 pub(crate) fn multicast(nodes: usize) -> Action {
     Action::Multicast { to: Group::of_size(nodes), message: ping([]), ahead: false }
 }

@@ -1,5 +1,5 @@
 //! A compact trace with one line for each moment: inputs (`<`), effects (`>`) and world events
-//! (`*`).
+//! (`*`). In `1ms 2 < ping 1.3`, node 2 takes at 1 ms the third message that node 1 sent.
 
 use super::Actions;
 use quorate_core::{Incarnation, Time};
@@ -18,6 +18,7 @@ impl Trace {
     }
 }
 
+/// Returns the JSON form without quotes.
 fn json(body: Body<'_>) -> String {
     serde_json::to_string(body).unwrap().replace('"', "")
 }

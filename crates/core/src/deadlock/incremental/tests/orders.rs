@@ -23,25 +23,25 @@ fn apply_move(order: &mut Order, list: &mut Vec<OwnerSlot>, (kind, anchor, slots
             order.push_last(anchor);
             list.push(anchor);
         }
-        (0, Some(at)) => {
+        (0, Some(index)) => {
             order.remove(anchor);
-            list.remove(at);
+            list.remove(index);
         }
-        (1, Some(at)) => {
+        (1, Some(index)) => {
             order.move_first(anchor);
-            list.remove(at);
+            list.remove(index);
             list.insert(0, anchor);
         }
-        (2, Some(at)) => {
+        (2, Some(index)) => {
             order.move_last(anchor);
-            list.remove(at);
+            list.remove(index);
             list.push(anchor);
         }
         (kind, Some(_)) => {
             list.retain(|slot| !moved.contains(slot));
-            let at = list.iter().position(|slot| *slot == anchor).expect("the anchor stays");
-            let to = if kind == 3 { at } else { at + 1 };
-            list.splice(to..to, moved.iter().copied());
+            let index = list.iter().position(|slot| *slot == anchor).expect("the anchor stays");
+            let target = if kind == 3 { index } else { index + 1 };
+            list.splice(target..target, moved.iter().copied());
             if kind == 3 { order.move_before(anchor, &moved) } else { order.move_after(anchor, &moved) }
         }
     }
@@ -59,7 +59,7 @@ proptest! {
         for (kind, anchor, slots) in &moves {
             apply_move(&mut order, &mut list, (*kind, *anchor, slots));
             prop_assert_eq!(order.slots(), list.clone());
-            prop_assert!(list.is_sorted_by(|one, other| order.is_before(*one, *other)));
+            prop_assert!(list.is_sorted_by(|earlier, later| order.is_before(*earlier, *later)));
             prop_assert!(list.iter().all(|slot| order.label(*slot) < 1 << bits));
         }
     }
@@ -76,5 +76,5 @@ fn a_thousand_slots_find_room_at_either_end_and_in_one_place() {
     }
     let expected = (1_000..2_000).rev().chain(0..500).chain(2_000..3_000).chain(500..1_000);
     assert_eq!(order.slots(), expected.map(OwnerSlot).collect::<Vec<_>>());
-    assert!(order.slots().is_sorted_by(|one, other| order.is_before(*one, *other)));
+    assert!(order.slots().is_sorted_by(|earlier, later| order.is_before(*earlier, *later)));
 }

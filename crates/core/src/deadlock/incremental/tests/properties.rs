@@ -1,6 +1,6 @@
 //! Random sequences of calls, compared with the complete search after each call.
 
-use super::reference::{OWNERS, assert_least, assert_real, closes};
+use super::reference::{OWNERS, assert_minimal, assert_real, closes};
 use super::{WaitForGraph, WaitHandle};
 use crate::deadlock::{Graph, Need, Shape};
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_oneof, proptest};
@@ -19,9 +19,9 @@ enum Call {
 }
 
 fn need() -> impl Strategy<Value = Need<u8>> {
-    let on = prop::collection::vec(0..OWNERS, 0..4);
+    let awaited = prop::collection::vec(0..OWNERS, 0..4);
     let any = prop::collection::vec(0..OWNERS, 0..4);
-    prop_oneof![3 => on.prop_map(Need::All), 2 => any.prop_map(Need::Any)]
+    prop_oneof![3 => awaited.prop_map(Need::All), 2 => any.prop_map(Need::Any)]
 }
 
 fn call() -> impl Strategy<Value = Call> {
@@ -58,7 +58,7 @@ impl Comparison {
         if let Some(deadlock) = found {
             assert_real(deadlock, &plain, (agent, need));
             if self.is_strict && deadlock.shape == Shape::Cycle {
-                assert_least(deadlock, &plain, need);
+                assert_minimal(deadlock, &plain, need);
             }
         }
         if self.is_strict {
@@ -73,43 +73,43 @@ impl Comparison {
     }
 
     fn wait(&mut self, agent: u8, need: Need<u8>) {
-        let would = self.graph.would_deadlock(agent, &need);
-        self.check_answer(would.as_ref(), agent, &need);
+        let expected = self.graph.would_deadlock(agent, &need);
+        self.check_answer(expected.as_ref(), agent, &need);
         match self.graph.wait(agent, need.clone()) {
             Ok(wait) => {
-                assert_eq!(would, None);
+                assert_eq!(expected, None);
                 self.waits.insert(wait, (agent, need));
             }
-            Err(deadlock) => assert_eq!(Some(deadlock), would),
+            Err(deadlock) => assert_eq!(Some(deadlock), expected),
         }
     }
 
-    fn add_owner(&mut self, wait: WaitHandle, owner: u8, anyway: bool) {
+    fn add_owner(&mut self, wait: WaitHandle, owner: u8, is_forced: bool) {
         let (agent, need) = self.waits[&wait].clone();
         let mut after = need.clone();
         match &mut after {
-            Need::All(on) | Need::Any(on) => on.push(owner),
+            Need::All(awaited) | Need::Any(awaited) => awaited.push(owner),
         }
-        let new = Need::All([owner].into());
-        let found = match anyway {
+        let new_edge = Need::All([owner].into());
+        let found = match is_forced {
             true => self.graph.add_owner_anyway(wait, owner),
             false => self.graph.add_owner(wait, owner).err(),
         };
         match need {
-            Need::Any(on) if !on.is_empty() => assert_eq!(found, None),
-            Need::Any(_) | Need::All(_) => self.check_answer(found.as_ref(), agent, &new),
+            Need::Any(awaited) if !awaited.is_empty() => assert_eq!(found, None),
+            Need::Any(_) | Need::All(_) => self.check_answer(found.as_ref(), agent, &new_edge),
         }
-        if found.is_none() || anyway {
+        if found.is_none() || is_forced {
             self.waits.insert(wait, (agent, after));
         }
     }
 
     fn remove_owner(&mut self, wait: WaitHandle, owner: u8) {
-        let named = self.waits[&wait].1.on().contains(&owner);
+        let is_named = self.waits[&wait].1.on().contains(&owner);
         let found = self.graph.remove_owner(wait, owner);
         let (agent, need) = self.waits.get_mut(&wait).expect("a known wait");
         remove(need, owner);
-        if named {
+        if is_named {
             let (agent, need) = (*agent, need.clone());
             let plain = self.plain();
             assert_eq!(found.is_some(), closes(&plain, agent, &need), "{agent} {need:?} in {plain:?}");
@@ -122,12 +122,12 @@ impl Comparison {
     }
 
     fn forget(&mut self, owner: u8) {
-        let touched = self.graph.forget(owner);
+        let affected = self.graph.forget(owner);
         self.waits.retain(|_, (agent, _)| *agent != owner);
-        let named = self.waits.iter().filter(|(_, (_, need))| need.on().contains(&owner)).map(|(wait, _)| *wait);
-        assert_eq!(touched, named.collect::<Vec<_>>());
+        let is_named = self.waits.iter().filter(|(_, (_, need))| need.on().contains(&owner)).map(|(wait, _)| *wait);
+        assert_eq!(affected, is_named.collect::<Vec<_>>());
         self.waits.values_mut().for_each(|(_, need)| remove(need, owner));
-        for wait in touched.into_iter().filter(|_| self.is_strict) {
+        for wait in affected.into_iter().filter(|_| self.is_strict) {
             if self.graph.deadlock_of(self.waits[&wait].0).is_some() {
                 self.graph.end(wait);
                 self.waits.remove(&wait);
@@ -180,8 +180,8 @@ impl Comparison {
             assert!(plain.stuck().is_empty(), "{plain:?}");
         }
         for owner in 0..OWNERS {
-            let is_in = plain.needs(&owner).iter().any(|need| closes(&plain, owner, need));
-            assert_eq!(self.graph.deadlock_of(owner).is_some(), is_in, "{owner} in {plain:?}");
+            let is_member = plain.needs(&owner).iter().any(|need| closes(&plain, owner, need));
+            assert_eq!(self.graph.deadlock_of(owner).is_some(), is_member, "{owner} in {plain:?}");
             let waiters = plain.waits().flat_map(|(_, needs)| needs).filter(|need| need.on().contains(&owner));
             assert_eq!(self.graph.waiters_of(owner).count(), waiters.count());
         }
@@ -189,15 +189,15 @@ impl Comparison {
 }
 
 fn normalized(need: &Need<u8>) -> Need<u8> {
-    let mut on = need.on().to_vec();
-    on.sort_unstable();
-    on.dedup();
-    if matches!(need, Need::Any(_)) { Need::Any(on) } else { Need::All(on) }
+    let mut awaited = need.on().to_vec();
+    awaited.sort_unstable();
+    awaited.dedup();
+    if matches!(need, Need::Any(_)) { Need::Any(awaited) } else { Need::All(awaited) }
 }
 
 fn remove(need: &mut Need<u8>, owner: u8) {
     match need {
-        Need::All(on) | Need::Any(on) => on.retain(|name| *name != owner),
+        Need::All(awaited) | Need::Any(awaited) => awaited.retain(|name| *name != owner),
     }
 }
 

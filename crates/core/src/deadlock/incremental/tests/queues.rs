@@ -17,8 +17,8 @@ enum Mode {
 
 const MODES: [Mode; 4] = [Mode::Exclusive, Mode::Shared, Mode::IntentionExclusive, Mode::IntentionShared];
 
-fn conflict(one: Mode, other: Mode) -> bool {
-    match (one, other) {
+fn conflict(requested: Mode, ahead: Mode) -> bool {
+    match (requested, ahead) {
         (Mode::Exclusive, _) | (_, Mode::Exclusive) => true,
         (Mode::Shared, Mode::IntentionExclusive) | (Mode::IntentionExclusive, Mode::Shared) => true,
         (Mode::Shared | Mode::IntentionShared, Mode::Shared | Mode::IntentionShared)
@@ -54,9 +54,9 @@ fn an_owner_that_leaves_hands_its_edges_on() {
     assert_eq!(changes, Changes { added: [1, 2].into(), removed: [3].into() });
     let changes = conflicts().changes_after(3, &[2], (4, Mode::Exclusive), queue, holders);
     assert_eq!(changes, Changes { added: [].into(), removed: [].into() });
-    let upgrades = conflicts().changes_after(0, &[0], (4, Mode::Exclusive), [], holders);
+    let unchanged = conflicts().changes_after(0, &[0], (4, Mode::Exclusive), [], holders);
     assert_eq!(
-        upgrades,
+        unchanged,
         Changes { added: [].into(), removed: [].into() },
         "it left the queue and still holds the lock"
     );
@@ -123,41 +123,45 @@ impl Service {
     }
 
     fn leave(&mut self, lock: usize, owner: u8) {
-        let at = &mut self.locks[lock];
-        at.holders.retain(|(holder, _)| *holder != owner);
-        if let Some(position) = at.queue.iter().position(|entry| entry.owner == owner) {
-            let gone = at.queue.remove(position);
-            assert!(self.reduced.end(gone.reduced) && self.full.end(gone.full));
+        let lock_state = &mut self.locks[lock];
+        lock_state.holders.retain(|(holder, _)| *holder != owner);
+        if let Some(position) = lock_state.queue.iter().position(|entry| entry.owner == owner) {
+            let removed = lock_state.queue.remove(position);
+            assert!(self.reduced.end(removed.reduced) && self.full.end(removed.full));
         }
         self.hand_on_edges(lock, owner);
         self.grant(lock);
     }
 
     /// Gives the entries behind that waited for the owner the edges that it represented.
-    fn hand_on_edges(&mut self, lock: usize, left: u8) {
-        let at = &self.locks[lock];
-        for (position, entry) in at.queue.iter().enumerate() {
+    fn hand_on_edges(&mut self, lock: usize, leaver: u8) {
+        let lock_state = &self.locks[lock];
+        for (position, entry) in lock_state.queue.iter().enumerate() {
             let waits_for = self.reduced.need(entry.reduced).expect("a queued entry waits").on().to_vec();
-            let agent = (entry.owner, entry.mode);
-            let holders = at.holders.iter().copied();
-            let changes = conflicts().changes_after(left, &waits_for, agent, at.ahead(position), holders);
+            let request = (entry.owner, entry.mode);
+            let holders = lock_state.holders.iter().copied();
+            let changes = conflicts().changes_after(leaver, &waits_for, request, lock_state.ahead(position), holders);
             for owner in changes.added {
                 assert_eq!(self.reduced.add_owner(entry.reduced, owner), Ok(()), "an edge that existed indirectly");
             }
             for owner in changes.removed {
                 self.reduced.remove_owner(entry.reduced, owner);
             }
-            if !at.all_conflicting(agent, position).contains(&left) {
-                self.full.remove_owner(entry.full, left);
+            if !lock_state.all_conflicting(request, position).contains(&leaver) {
+                self.full.remove_owner(entry.full, leaver);
             }
         }
     }
 
     /// Grants the first entries that conflict with no holder.
     fn grant(&mut self, lock: usize) {
-        let at = &mut self.locks[lock];
-        while at.queue.first().is_some_and(|first| at.all_conflicting((first.owner, first.mode), 0).is_empty()) {
-            let first = at.queue.remove(0);
+        let lock_state = &mut self.locks[lock];
+        while lock_state
+            .queue
+            .first()
+            .is_some_and(|first| lock_state.all_conflicting((first.owner, first.mode), 0).is_empty())
+        {
+            let first = lock_state.queue.remove(0);
             assert_eq!(
                 self.reduced.need(first.reduced).map(|need| need.on().len()),
                 Some(0),
@@ -165,7 +169,7 @@ impl Service {
             );
             self.reduced.end(first.reduced);
             self.full.end(first.full);
-            at.holders.push((first.owner, first.mode));
+            lock_state.holders.push((first.owner, first.mode));
         }
     }
 
@@ -173,10 +177,10 @@ impl Service {
     fn assert_same(&mut self) {
         self.reduced.assert_sound();
         assert!(self.reduced.edges() <= self.full.edges());
-        for (waiter, on) in (0..OWNERS).flat_map(|waiter| (0..OWNERS).map(move |on| (waiter, on))) {
-            let need: Need<u8> = all(&[on]);
+        for (waiter, awaited) in (0..OWNERS).flat_map(|waiter| (0..OWNERS).map(move |awaited| (waiter, awaited))) {
+            let need: Need<u8> = all(&[awaited]);
             let [reduced, full] = [&mut self.reduced, &mut self.full].map(|graph| graph.would_deadlock(waiter, &need));
-            assert_eq!(reduced.is_some(), full.is_some(), "{waiter} for {on} in {:?}", self.locks);
+            assert_eq!(reduced.is_some(), full.is_some(), "{waiter} for {awaited} in {:?}", self.locks);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A reference implementation that tries every set of owners.
+//! A reference implementation that tries every set of owners. Bit `n` of a set stands for owner
+//! `n`.
 
 use crate::deadlock::{Deadlock, Graph, Need, Shape};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,7 @@ fn names(need: &Need<u8>) -> BTreeSet<u8> {
 }
 
 /// Returns the members of the set that hold an owner with this need, if the need holds.
-fn held(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
+fn holding_members(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
     let names = names(need);
     let (inside, outside): (Vec<u8>, Vec<u8>) = names.iter().partition(|name| set & (1 << **name) != 0);
     let is_any = matches!(need, Need::Any(_)) && names.len() > 1;
@@ -23,23 +24,23 @@ fn held(need: &Need<u8>, set: u32) -> Option<Vec<u8>> {
 pub(super) fn closes(graph: &Graph<u8>, waiter: u8, need: &Need<u8>) -> bool {
     (0..1_u32 << OWNERS).filter(|set| set & (1 << waiter) != 0).any(|set| {
         let members = (0..OWNERS).filter(|owner| set & (1 << owner) != 0);
-        let next: BTreeMap<u8, Vec<u8>> = members
+        let holders: BTreeMap<u8, Vec<u8>> = members
             .map(|owner| {
                 let needs = if owner == waiter { core::slice::from_ref(need) } else { graph.needs(&owner) };
-                (owner, needs.iter().filter_map(|need| held(need, set)).flatten().collect())
+                (owner, needs.iter().filter_map(|need| holding_members(need, set)).flatten().collect())
             })
             .collect();
-        let reach = |from: u8| {
+        let reachable = |from: u8| {
             let mut seen = BTreeSet::new();
-            let mut open = next[&from].clone();
-            while let Some(owner) = open.pop() {
+            let mut unexpanded = holders[&from].clone();
+            while let Some(owner) = unexpanded.pop() {
                 if seen.insert(owner) {
-                    open.extend(&next[&owner]);
+                    unexpanded.extend(&holders[&owner]);
                 }
             }
             seen
         };
-        next.keys().all(|owner| reach(*owner).len() == next.len())
+        holders.keys().all(|owner| reachable(*owner).len() == holders.len())
     })
 }
 
@@ -51,7 +52,7 @@ pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, n
         let needs = if *agent == waiter { core::slice::from_ref(need) } else { graph.needs(agent) };
         let exists = needs.iter().any(|need| match (reported, need) {
             (Need::Any(_), need) => matches!(need, Need::Any(_)) && names(reported) == names(need),
-            (Need::All(on), Need::Any(_)) => names(need) == names(reported) && on.len() == 1,
+            (Need::All(awaited), Need::Any(_)) => names(need) == names(reported) && awaited.len() == 1,
             (Need::All(_), Need::All(_)) => names(reported).is_subset(&names(need)),
         });
         assert!(exists, "{agent} has no need like {reported:?}");
@@ -73,17 +74,17 @@ pub(super) fn assert_real(deadlock: &Deadlock<u8>, graph: &Graph<u8>, (waiter, n
 }
 
 /// Asserts that no member of a cycle is redundant, if no owner was stuck before.
-pub(super) fn assert_least(deadlock: &Deadlock<u8>, graph: &Graph<u8>, need: &Need<u8>) {
+pub(super) fn assert_minimal(deadlock: &Deadlock<u8>, graph: &Graph<u8>, need: &Need<u8>) {
     let (waiter, _) = deadlock.waits[0];
-    for (out, _) in &deadlock.waits {
+    for (removed, _) in &deadlock.waits {
         let mut rest = Graph::new();
-        for agent in deadlock.waits.iter().map(|(agent, _)| *agent).filter(|agent| agent != out) {
+        for agent in deadlock.waits.iter().map(|(agent, _)| *agent).filter(|agent| agent != removed) {
             let needs = if agent == waiter { core::slice::from_ref(need) } else { graph.needs(&agent) };
             for need in needs.iter().filter(|need| matches!(need, Need::All(_)) || names(need).len() == 1) {
-                let on = |name: &u8| name != out && deadlock.waits.iter().any(|(agent, _)| agent == name);
-                rest.wait(agent, Need::All(names(need).into_iter().filter(on).collect()));
+                let remains = |name: &u8| name != removed && deadlock.waits.iter().any(|(agent, _)| agent == name);
+                rest.wait(agent, Need::All(names(need).into_iter().filter(remains).collect()));
             }
         }
-        assert!(rest.stuck().is_empty(), "{out} is redundant: {deadlock:?}");
+        assert!(rest.stuck().is_empty(), "{removed} is redundant: {deadlock:?}");
     }
 }

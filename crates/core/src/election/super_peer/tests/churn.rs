@@ -22,15 +22,16 @@ struct OverlayGroup {
     disks: Vec<SavedEpoch>,
     incarnations: Vec<Incarnation>,
     pending: Vec<Pending>,
+    /// The leader that each node knows.
     leaders: Vec<Option<NodeId>>,
     /// Peers that moved to another super-peer since this was last cleared.
     moved: BTreeSet<NodeId>,
-    /// The latest epoch of each node, and the leader of each epoch.
-    latest: Vec<Epoch>,
-    epochs: BTreeMap<Epoch, NodeId>,
-    random: u64,
+    latest_epochs: Vec<Epoch>,
+    leaders_by_epoch: BTreeMap<Epoch, NodeId>,
+    random_state: u64,
 }
 
+/// A message, or a notice of the failure detector at `to` about another node.
 enum Pending {
     Message { from: NodeId, to: NodeId, message: Message },
     Gone { to: NodeId, node: NodeId },
@@ -57,17 +58,19 @@ impl OverlayGroup {
             pending: Vec::new(),
             leaders: vec![None; size],
             moved: BTreeSet::new(),
-            latest: vec![Epoch(0); size],
-            epochs: BTreeMap::new(),
-            random: seed,
+            latest_epochs: vec![Epoch(0); size],
+            leaders_by_epoch: BTreeMap::new(),
+            random_state: seed,
         };
         Group::of_size(size).iter().for_each(|node| group.boot(node));
         group
     }
 
+    /// Draws the next number of a linear congruential generator (Knuth's constants).
     fn random_below(&mut self, bound: usize) -> usize {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 33) as usize % bound.max(1)
+        self.random_state =
+            self.random_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.random_state >> 33) as usize % bound.max(1)
     }
 
     fn live(&self) -> Vec<NodeId> {
@@ -80,12 +83,12 @@ impl OverlayGroup {
     }
 
     /// Returns the super-peer that each live node should have, by a search over all nodes.
-    fn wanted(&self) -> BTreeMap<NodeId, NodeId> {
+    fn expected_super_peers(&self) -> BTreeMap<NodeId, NodeId> {
         let (live, overlay) = (self.live(), &self.plan.overlay);
         let region = |node: NodeId| overlay.id(node) >> (overlay.bits() - overlay.reserved());
         let first = |node: NodeId| {
-            let neighbours = live.iter().copied().filter(|other| region(*other) == region(node));
-            neighbours.min_by_key(|other| (overlay.id(*other), *other)).unwrap_or(node)
+            let same_region = live.iter().copied().filter(|other| region(*other) == region(node));
+            same_region.min_by_key(|other| (overlay.id(*other), *other)).unwrap_or(node)
         };
         live.iter().map(|node| (*node, first(*node))).collect()
     }
@@ -97,7 +100,7 @@ impl OverlayGroup {
     }
 
     /// Stops the node if it is up, and starts it otherwise.
-    fn change(&mut self, node: NodeId) {
+    fn stop_or_start(&mut self, node: NodeId) {
         if self.nodes[node.index()].take().is_some() {
             self.leaders[node.index()] = None;
             self.incarnations[node.index()] = self.incarnations[node.index()].next();
@@ -122,7 +125,7 @@ impl OverlayGroup {
                     self.record_leader(node, leader, epoch);
                 }
                 Effect::Emit { event: Event::Began { epoch }, .. } => {
-                    assert!(epoch >= self.latest[node.index()], "the epoch of {node} decreases to {epoch}");
+                    assert!(epoch >= self.latest_epochs[node.index()], "the epoch of {node} decreases to {epoch}");
                 }
                 Effect::Emit { .. } | Effect::Multicast { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) => {}
             }
@@ -130,11 +133,11 @@ impl OverlayGroup {
     }
 
     fn record_leader(&mut self, node: NodeId, leader: NodeId, epoch: Epoch) {
-        assert!(epoch >= self.latest[node.index()], "the epoch of {node} decreases to {epoch}");
-        self.latest[node.index()] = epoch;
-        assert_eq!(*self.epochs.entry(epoch).or_insert(leader), leader, "two nodes lead in epoch {epoch}");
-        let before = self.leaders[node.index()].replace(leader);
-        if before.is_some_and(|before| before != leader) {
+        assert!(epoch >= self.latest_epochs[node.index()], "the epoch of {node} decreases to {epoch}");
+        self.latest_epochs[node.index()] = epoch;
+        assert_eq!(*self.leaders_by_epoch.entry(epoch).or_insert(leader), leader, "two nodes lead in epoch {epoch}");
+        let previous = self.leaders[node.index()].replace(leader);
+        if previous.is_some_and(|previous| previous != leader) {
             self.moved.insert(node);
         }
     }
@@ -148,8 +151,8 @@ impl OverlayGroup {
                 self.step(node, Input::Timer(Timer::Answer));
                 continue;
             }
-            let place = self.random_below(self.pending.len());
-            match self.pending.swap_remove(place) {
+            let index = self.random_below(self.pending.len());
+            match self.pending.swap_remove(index) {
                 Pending::Message { from, to, message } => self.step(to, Input::Message { from, message }),
                 Pending::Gone { to, node } => self.step(to, Input::Suspect(node)),
                 Pending::Restarted { to, node } => self.step(to, Input::Trust(node)),
@@ -159,10 +162,10 @@ impl OverlayGroup {
     }
 
     #[track_caller]
-    fn assert_settled(&self, what: &str) {
-        for (node, leader) in self.wanted() {
-            assert_eq!(self.leaders[node.index()], Some(leader), "{what}: node {node}");
-            assert_eq!(self.stage(leader), Stage::Leading, "{what}: node {leader}");
+    fn assert_settled(&self, context: &str) {
+        for (node, leader) in self.expected_super_peers() {
+            assert_eq!(self.leaders[node.index()], Some(leader), "{context}: node {node}");
+            assert_eq!(self.stage(leader), Stage::Leading, "{context}: node {leader}");
         }
     }
 }
@@ -178,16 +181,17 @@ fn joins_and_leaves_move_only_the_peers_that_must_move() {
         group.assert_settled("at first");
         for _ in 0..30 {
             let node = NodeId::from_index(group.random_below(size));
-            let before = group.wanted();
+            let before = group.expected_super_peers();
             group.moved.clear();
-            group.change(node);
+            group.stop_or_start(node);
             group.settle();
             group.assert_settled("after a change");
             let has_moved = |(other, leader): &(NodeId, NodeId)| before.get(other).is_some_and(|old| old != leader);
-            let must: BTreeSet<_> = group.wanted().into_iter().filter(has_moved).map(|(other, _)| other).collect();
-            assert_eq!(group.moved, must, "seed {seed}, node {node}");
-            moves += must.len();
-            stays += group.live().len() - must.len();
+            let expected_moves: BTreeSet<_> =
+                group.expected_super_peers().into_iter().filter(has_moved).map(|(other, _)| other).collect();
+            assert_eq!(group.moved, expected_moves, "seed {seed}, node {node}");
+            moves += expected_moves.len();
+            stays += group.live().len() - expected_moves.len();
         }
     }
     assert!(moves > 1_000 && stays > 10_000, "{moves} moves and {stays} stays are too few for a meaningful test");
@@ -205,7 +209,7 @@ fn the_group_settles_after_many_concurrent_changes() {
             if group.pending.iter().any(|item| item.is_notice_about(node)) {
                 group.settle();
             }
-            group.change(node);
+            group.stop_or_start(node);
         }
         group.settle();
         group.assert_settled(&std::format!("seed {seed}"));

@@ -1,5 +1,5 @@
-//! Tests of the rules of the central coordinator, one script each and more for difficult cases.
-//! Node 1 coordinates.
+//! Tests of the rules of the central coordinator: at least one script per rule.
+//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts. Node 1 coordinates.
 
 mod when_busy;
 
@@ -199,6 +199,7 @@ rules! { Central::new, 3;
     "#]]);
 }
 
-fn with_another_coordinator(me: NodeId, all: Group) -> Central {
-    Central::with_coordinator(me, all, NodeId::from_index(usize::from(me.number() == 3)))
+/// Nodes 1 and 2 know that node 1 coordinates; node 3 believes that node 2 does.
+fn with_another_coordinator(me: NodeId, group: Group) -> Central {
+    Central::with_coordinator(me, group, NodeId::from_index(usize::from(me.number() == 3)))
 }

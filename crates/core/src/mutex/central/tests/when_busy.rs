@@ -1,4 +1,5 @@
 //! Tests of the two forms in which the coordinator denies: with and without a queue.
+//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
 
 use super::super::WhenBusy;
 use super::Central;
@@ -7,10 +8,10 @@ use crate::mutex::prelude::*;
 use crate::mutex::rules::rules;
 use expect_test::expect;
 
-const MESSAGE: Duration = Duration::from_millis(10);
+const MESSAGE_TIME: Duration = Duration::from_millis(10);
 
 fn denying(me: NodeId, group: Group) -> Central {
-    Central::when_busy(me, group, WhenBusy::deny(&Bounds { message: MESSAGE, processing: Duration::ZERO }))
+    Central::when_busy(me, group, WhenBusy::deny(&Bounds { message: MESSAGE_TIME, processing: Duration::ZERO }))
 }
 
 fn queueing(me: NodeId, group: Group) -> Central {
@@ -141,6 +142,6 @@ rules! { queueing, 3;
 
 #[test]
 fn ce_8_the_retry_delay_is_one_to_three_message_times() {
-    let wait = Span::between(MESSAGE, MESSAGE.times(3));
-    assert_eq!(WhenBusy::deny(&Bounds { message: MESSAGE, processing: Duration::ZERO }), WhenBusy::Deny { wait });
+    let delay = Span::between(MESSAGE_TIME, MESSAGE_TIME.times(3));
+    assert_eq!(WhenBusy::deny(&Bounds { message: MESSAGE_TIME, processing: Duration::ZERO }), WhenBusy::Deny { delay });
 }

@@ -1,4 +1,5 @@
-//! Tests of the rules of Lamport's algorithm, one script each and more for difficult cases.
+//! Tests of the rules of Lamport's algorithm: at least one script per rule. `crate::mutex::rules`
+//! explains the tests, `crate::testing` the scripts.
 
 use super::Lamport;
 use crate::mutex::rules::rules;
@@ -126,8 +127,8 @@ rules! { Lamport::new, 3;
                    2 receives request from 1: LA-2 queues (2, 1); reply → 1
                "#]]);
 
-    /// The reply to (1, 1) is not later than (3, 1), so it does not count for it.
-    la_6_an_early_reply_to_a_cancelled_request_does_not_count(
+    /// The stamp of the reply to (1, 1) is (2, 2), which is later than (2, 1) by the node number.
+    la_6_a_reply_to_a_cancelled_request_counts_if_it_is_later_by_its_node_number(
         of 2, "1 acquire; 1 > 2 | 1 cancel; 1 acquire; 2 > 1; 1 > 2; 1 > 2; 2 > 1", expect![[r#"
             1 cancel: cancelled; LA-6 removes (1, 1) and sends a release to all; release → all
             1 acquire: LA-1 queues (2, 1) and sends it to all; request → all

@@ -1,4 +1,5 @@
-//! Tests of the rules of Maekawa's voting, one script each and more for difficult cases.
+//! Tests of the rules of Maekawa's voting: at least one script per rule. `crate::mutex::rules`
+//! explains the tests, `crate::testing` the scripts.
 //!
 //! Four nodes in a square: 1 has the quorum 1, 2, 3; 2 has 1, 2, 4; 3 has 1, 3, 4; 4 has 2, 3, 4.
 //! So 1 and 4 share the voters 2 and 3, and 2 and 3 share 1 and 4.

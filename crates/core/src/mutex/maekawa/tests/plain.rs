@@ -1,4 +1,5 @@
 //! Tests of the plain form: requests are served in order of arrival, and a request keeps its votes.
+//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
 
 use super::super::{Form, Maekawa};
 use crate::group::Group;
@@ -8,11 +9,11 @@ use crate::node::NodeId;
 use crate::testing::run_script;
 use expect_test::expect;
 
-fn node(me: NodeId, group: Group) -> Maekawa {
+fn plain_node(me: NodeId, group: Group) -> Maekawa {
     Maekawa::new(me, group, Form::Plain, Quorums::Grid)
 }
 
-rules! { node, 4;
+rules! { plain_node, 4;
     /// Node 1 is younger, but its request arrived first.
     mk_2_plain_voters_queue_in_order_of_arrival(
         "3 acquire; 3 > 1; 2 acquire; 1 acquire; 2 > 1; 3 cancel; 3 > 1", expect![[r#"
@@ -53,7 +54,8 @@ rules! { node, 4;
     "#]]);
 }
 
-/// The same schedule without a deadlock: the oldest request enters, and the others follow.
+/// The schedule of `mk_2_four_plain_nodes_deadlock` without a deadlock: the oldest request
+/// enters, and the others follow.
 #[test]
 fn mk_8_four_nodes_that_relinquish_votes_do_not_deadlock() {
     let trace = run_script(

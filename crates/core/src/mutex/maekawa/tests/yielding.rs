@@ -1,4 +1,5 @@
-//! Tests of requests that hold votes which older requests need.
+//! Tests of requests that hold votes which older requests need. `crate::mutex::rules` explains the
+//! tests, `crate::testing` the scripts.
 
 use super::node;
 use crate::mutex::rules::rules;

@@ -12,7 +12,7 @@ use std::vec;
 struct Run {
     group: ScriptGroup<Raymond>,
     /// Whether each client waits or is in the critical section.
-    busy: Vec<bool>,
+    is_busy: Vec<bool>,
     inside: Option<NodeId>,
     /// The first holder of the token, then every node that has entered, in order.
     holders: Vec<NodeId>,
@@ -25,17 +25,18 @@ impl Run {
         let group = ScriptGroup::new(nodes, Raymond::new);
         Self {
             group,
-            busy: vec![false; nodes],
+            is_busy: vec![false; nodes],
             inside: None,
             holders: Vec::from([NodeId::from_index(0)]),
             delivered: 0,
         }
     }
 
-    /// Performs one of the possible actions: delivers a message, lets a client release or, if
-    /// `may_request`, lets an idle client request. Does nothing if no action is possible.
+    /// Performs one of the possible actions, which `choice` selects: delivers a message, lets a
+    /// client release or, if `may_request`, lets an idle client request. Does nothing if no action
+    /// is possible.
     fn act(&mut self, choice: usize, may_request: bool) {
-        let idle: Vec<_> = (0..self.busy.len()).filter(|node| may_request && !self.busy[*node]).collect();
+        let idle: Vec<_> = (0..self.is_busy.len()).filter(|node| may_request && !self.is_busy[*node]).collect();
         let messages = self.group.in_flight();
         let actions = messages + idle.len() + usize::from(self.inside.is_some());
         if actions == 0 {
@@ -46,12 +47,12 @@ impl Run {
             self.delivered += 1;
             self.group.deliver(choice)
         } else if let Some(node) = idle.get(choice - messages) {
-            self.busy[*node] = true;
+            self.is_busy[*node] = true;
             let node = NodeId::from_index(*node);
             (node, self.group.command(node, Command::Acquire))
         } else {
             let node = self.inside.take().expect("a node in the critical section");
-            self.busy[node.index()] = false;
+            self.is_busy[node.index()] = false;
             (node, self.group.command(node, Command::Release))
         };
         if events.iter().any(|event| matches!(event, Event::Entered { .. })) {
@@ -77,10 +78,11 @@ proptest! {
         for choice in choices {
             run.act(choice, true);
         }
+        // More steps than any run needs to serve all pending requests.
         for _ in 0..1_000 {
             run.act(0, false);
         }
-        prop_assert!(run.is_finished() && run.busy.iter().all(|busy| !busy), "a client waits:\n{}", run.group.trace);
+        prop_assert!(run.is_finished() && run.is_busy.iter().all(|busy| !busy), "a client waits:\n{}", run.group.trace);
         let tree = Tree::of(Group::of_size(nodes));
         let distances = run.holders.windows(2).filter_map(|pair| tree.distance(pair[0], pair[1]));
         prop_assert_eq!(run.delivered, 2 * distances.sum::<u64>(), "\n{}", run.group.trace);

@@ -1,4 +1,5 @@
-//! Tests of the rules of the token on a tree, one script each and more for difficult cases.
+//! Tests of the rules of the token on a tree: at least one script per rule. `crate::mutex::rules`
+//! explains the tests, `crate::testing` the scripts.
 //!
 //! Node 1 is the root and has the token at first; 2 and 3 are its children, and 4 and 5 those of 2.
 

@@ -33,13 +33,13 @@ proptest! {
         let nodes = schedule.run(Raymond::new, &raymond::FACTS).map_err(test_error)?;
         prop_assert_eq!(nodes.iter().filter(|node| node.slot.has_token()).count(), 1, "there is one token");
         for start in &nodes {
-            let mut at = start;
+            let mut node = start;
             for _ in 0..nodes.len() {
-                at = &nodes[at.toward.index()];
+                node = &nodes[node.token_direction.index()];
             }
-            prop_assert!(at.slot.has_token(), "{:?} does not find the token: {nodes:#?}", start.config);
+            prop_assert!(node.slot.has_token(), "{:?} does not find the token: {nodes:#?}", start.config);
         }
         let at_root = nodes[0].slot.has_token();
-        prop_assert_eq!(nodes.iter().all(Raymond::is_idle), at_root, "all nodes are idle just if the token is at the root");
+        prop_assert_eq!(nodes.iter().all(Raymond::is_idle), at_root, "all nodes are idle exactly if the token is at the root");
     }
 }

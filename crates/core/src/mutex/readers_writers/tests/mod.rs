@@ -1,4 +1,5 @@
-//! Tests of the rules of readers and writers, one script each and more for difficult cases.
+//! Tests of the rules of readers and writers: at least one script per rule. `crate::mutex::rules`
+//! explains the tests, `crate::testing` the scripts.
 
 use super::ReadersWriters;
 use crate::mutex::rules::rules;
@@ -47,7 +48,7 @@ rules! { ReadersWriters::new, 3;
         2 receives write from 3: RW-2 defers (2, 3): ours (2, 2) goes first
     "#]]);
 
-    rw_2_a_writer_waits_forevery_reader_in_the_critical_section(
+    rw_2_a_writer_waits_for_every_reader_in_the_critical_section(
         "1 share; 2 share; rest; 3 acquire; rest; 1 release; rest; 2 release; rest", expect![[r#"
             1 share: RW-1 requests entry with (1, 1) to read; read → all
             2 share: RW-1 requests entry with (1, 2) to read; read → all

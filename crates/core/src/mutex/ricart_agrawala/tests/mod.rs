@@ -1,4 +1,5 @@
-//! Tests of the rules of Ricart–Agrawala, one script each and more for difficult cases.
+//! Tests of the rules of Ricart–Agrawala: at least one script per rule. `crate::mutex::rules`
+//! explains the tests, `crate::testing` the scripts.
 
 use super::RicartAgrawala;
 use crate::mutex::rules::rules;

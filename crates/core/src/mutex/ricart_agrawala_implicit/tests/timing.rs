@@ -6,7 +6,7 @@ use crate::effects::Effect;
 use crate::mutex::prelude::*;
 use crate::{Group, NodeId};
 
-/// Returns the effects of the last command.
+/// Gives node 1 these commands and returns the effects of the last one.
 fn effects_of_last(nodes: usize, commands: &[Command]) -> Vec<Effect<RicartAgrawalaImplicit>> {
     let mut node = RicartAgrawalaImplicit::new(NodeId::from_index(0), Group::of_size(nodes), BOUNDS);
     let mut effects = Vec::new();

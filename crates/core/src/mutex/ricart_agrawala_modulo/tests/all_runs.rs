@@ -5,7 +5,7 @@
 
 #![allow(clippy::disallowed_types, reason = "states have no order, and the order of visits does not matter")]
 
-use super::super::{Message, Phase, Reading, RicartAgrawalaModulo, Then};
+use super::super::{AfterAnswers, Message, Phase, Reading, RicartAgrawalaModulo};
 use crate::effects::Effect;
 use crate::mutex::COMMANDS;
 use crate::mutex::prelude::*;
@@ -26,19 +26,20 @@ impl State {
         Self { nodes, in_transit: BTreeMap::new() }
     }
 
-    fn next(&self, commands: &[Command]) -> Vec<Self> {
+    /// Returns the states after any one command or delivery.
+    fn successors(&self, commands: &[Command]) -> Vec<Self> {
         let ids = (0..self.nodes.len()).map(NodeId::from_index);
-        let asked = ids.flat_map(|node| commands.iter().map(move |command| (node, *command)));
-        let asked = asked.map(|(node, command)| self.clone().after(node, Input::Command(command)));
-        let heard = self.in_transit.iter().map(|(key, message)| {
+        let commands = ids.flat_map(|node| commands.iter().map(move |command| (node, *command)));
+        let after_commands = commands.map(|(node, command)| self.clone().step(node, Input::Command(command)));
+        let after_deliveries = self.in_transit.iter().map(|(key @ (from, to, _), message)| {
             let mut state = self.clone();
             state.in_transit.remove(key);
-            state.after(key.1, Input::Message { from: key.0, message: *message })
+            state.step(*to, Input::Message { from: *from, message: *message })
         });
-        asked.chain(heard).collect()
+        after_commands.chain(after_deliveries).collect()
     }
 
-    fn after(mut self, node: NodeId, input: Input<RicartAgrawalaModulo>) -> Self {
+    fn step(mut self, node: NodeId, input: Input<RicartAgrawalaModulo>) -> Self {
         let mut effects = Vec::new();
         self.nodes[node.index()].step(Time::ZERO, input, &mut Effects::new(&mut effects));
         for effect in effects {
@@ -56,32 +57,37 @@ impl State {
         assert_eq!(earlier, None, "two messages of a kind are in transit from {from} to {to}:\n{self:#?}");
     }
 
+    /// Asserts that at most one node is in the critical section, and that something can still
+    /// happen while a node waits.
     fn check(&self) {
         let inside = self.nodes.iter().filter(|node| node.phase == Phase::Inside).count();
         assert!(inside <= 1, "{inside} nodes are in the critical section:\n{self:#?}");
-        let waits =
-            self.nodes.iter().any(|node| matches!(node.phase, Phase::Asking { then: Then::Enter | Then::Request, .. }));
-        assert!(!waits || inside > 0 || !self.in_transit.is_empty(), "a node waits forever:\n{self:#?}");
+        let any_waits = self.nodes.iter().any(|node| {
+            matches!(node.phase, Phase::Asking { after_answers: AfterAnswers::Enter | AfterAnswers::Request, .. })
+        });
+        assert!(!any_waits || inside > 0 || !self.in_transit.is_empty(), "a node waits forever:\n{self:#?}");
     }
 }
 
+/// Checks all reachable states. Returns their number and that of the different states of a node.
 fn explore(size: usize, commands: &[Command]) -> (usize, usize) {
     let (states, nodes) = visit(size, commands);
     (states.len(), nodes.len())
 }
 
+/// Checks and returns all reachable states, and the different states of single nodes in them.
 fn visit(size: usize, commands: &[Command]) -> (HashSet<State>, HashSet<RicartAgrawalaModulo>) {
     let start = State::of_size(size);
     let mut seen = HashSet::from([start.clone()]);
     let mut nodes = HashSet::new();
-    let mut open = Vec::from([start]);
-    while let Some(state) = open.pop() {
+    let mut frontier = Vec::from([start]);
+    while let Some(state) = frontier.pop() {
         state.check();
         nodes.extend(state.nodes.iter().cloned());
-        for next in state.next(commands) {
+        for next in state.successors(commands) {
             if !seen.contains(&next) {
                 seen.insert(next.clone());
-                open.push(next);
+                frontier.push(next);
             }
         }
     }
@@ -96,7 +102,7 @@ fn at_most_one_node_enters_and_no_node_waits_forever() {
     assert_eq!(explore(3, &commands), (12_810, 365));
 }
 
-/// A group of 3 with all commands has 2,544,740 states.
+/// A group of 3 with all commands has 2,544,740 states, too many for this test.
 #[test]
 fn tries_and_cancellations_keep_safety_and_progress() {
     assert_eq!(explore(1, &COMMANDS), (2, 2));
@@ -111,8 +117,8 @@ fn no_peer_message_fails_an_assertion() {
     let inputs: Vec<_> =
         messages.flat_map(|message| (0..4).map(move |from| (NodeId::from_index(from), message))).collect();
     let (_, nodes) = visit(3, &[Command::Acquire, Command::Release]);
-    let (_, more) = visit(2, &COMMANDS);
-    for node in nodes.into_iter().chain(more) {
+    let (_, nodes_of_two) = visit(2, &COMMANDS);
+    for node in nodes.into_iter().chain(nodes_of_two) {
         for (from, message) in &inputs {
             let input = Input::Message { from: *from, message: *message };
             node.clone().step(Time::ZERO, input, &mut Effects::new(&mut Vec::new()));

@@ -1,4 +1,5 @@
-//! Tests of the rules of Ricart–Agrawala modulo 2n−1, one script each and more for difficult cases.
+//! Tests of the rules of Ricart–Agrawala modulo 2n−1: at least one script per rule.
+//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
 
 mod all_runs;
 

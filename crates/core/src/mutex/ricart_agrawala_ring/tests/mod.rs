@@ -1,5 +1,5 @@
-//! Tests of the rules of Ricart–Agrawala round a ring, one script each and more for difficult
-//! cases.
+//! Tests of the rules of Ricart–Agrawala round a ring: at least one script per rule.
+//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
 
 use super::RicartAgrawalaRing;
 use crate::mutex::rules::rules;

@@ -1,4 +1,5 @@
-//! Tests of the rules of Roucairol–Carvalho, one script each and more for difficult cases.
+//! Tests of the rules of Roucairol–Carvalho: at least one script per rule. `crate::mutex::rules`
+//! explains the tests, `crate::testing` the scripts.
 
 mod schedules;
 
@@ -241,9 +242,9 @@ rules! { RoucairolCarvalho::new, 3;
     "#]]);
 }
 
-/// The first entry of each node has the maximum cost; the others may cost nothing.
+/// Later entries may cost nothing.
 #[test]
-fn expected_costs_of_entries() {
+fn the_first_entry_of_each_node_has_the_maximum_cost() {
     let group = Group::of_size(4);
     let total = |load, entries| (FACTS.cost.total)(&Case { group: &group, load }, entries);
     let alone = Load::Alone(NodeId::from_index(2));

@@ -1,5 +1,5 @@
-//! Tests of the rules of the token on request, one script each and more for difficult cases. Node 1
-//! has the token at first.
+//! Tests of the rules of the token on request: at least one script per rule. `crate::mutex::rules`
+//! explains the tests, `crate::testing` the scripts. Node 1 has the token at first.
 
 mod schedules;
 
@@ -44,7 +44,7 @@ rules! { TokenRequest::new, 3;
             3 receives request from 2: TQ-2 ignores request 1 of 2
         "#]]);
 
-    /// The same, but node 3 receives the request before the token, which then shows that it is
+    /// Node 3 receives the request of node 2 before the token, which then shows that it is
     /// answered.
     tq_2_a_late_request_at_a_node_without_the_token_has_no_effect(
         "2 acquire; 2 > 1; 1 > 2; 2 > 3; 2 release; 3 acquire | 3 > 2; 2 > 3; 3 release", expect![[r#"

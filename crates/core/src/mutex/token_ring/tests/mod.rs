@@ -1,5 +1,5 @@
-//! Tests of the rules of the token ring, one script each and more for difficult cases. The token
-//! begins with a rest at node 1.
+//! Tests of the rules of the token ring: at least one script per rule. `crate::mutex::rules`
+//! explains the tests, `crate::testing` the scripts. The token begins with a rest at node 1.
 
 mod on_call;
 mod schedules;

@@ -1,4 +1,5 @@
 //! Tests of the on-call ring: its token sleeps at the lowest member until a node calls it.
+//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
 
 use super::ring;
 use crate::group::Group;

@@ -35,15 +35,15 @@ proptest! {
     }
 }
 
-/// Only idle nodes of a ring with a sleeping token are done; a circulating token is never done.
+/// Nodes with a circulating token are never idle, except in a group of one.
 #[test]
 fn a_node_is_idle_only_if_the_token_sleeps() {
     let group = Group::of_size(2);
-    let [one, two] = [0, 1].map(NodeId::from_index);
-    assert!(!ring(one, group.clone()).is_idle() && !ring(two, group.clone()).is_idle());
-    assert!(ring(one, Group::of_size(1)).is_idle());
-    let mut caller = TokenRing::on_call(two, group.clone());
-    assert!(TokenRing::on_call(one, group).is_idle() && caller.is_idle());
+    let [lowest, other] = [0, 1].map(NodeId::from_index);
+    assert!(!ring(lowest, group.clone()).is_idle() && !ring(other, group.clone()).is_idle());
+    assert!(ring(lowest, Group::of_size(1)).is_idle());
+    let mut caller = TokenRing::on_call(other, group.clone());
+    assert!(TokenRing::on_call(lowest, group).is_idle() && caller.is_idle());
     caller.step(Time::ZERO, Input::Command(Command::Acquire), &mut Effects::new(&mut Vec::new()));
     assert!(!caller.is_idle());
 }

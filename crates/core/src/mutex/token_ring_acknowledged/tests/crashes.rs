@@ -1,9 +1,10 @@
 //! Simulations of all that the synchronous model with crash-stop allows, and of late messages.
 
-use super::world::{MESSAGE, Scenario, Tally, World};
+use super::world::{MESSAGE_BOUND, Scenario, Tally, World};
 
 const SEEDS: u64 = 1_500;
 
+/// Runs the scenario with all seeds, without a violation, and adds up the counts.
 fn run_all(scenario: Scenario) -> Tally {
     let mut sum = Tally::default();
     for seed in 0..SEEDS {
@@ -19,7 +20,7 @@ fn run_all(scenario: Scenario) -> Tally {
 #[test]
 fn without_crashes_every_request_is_served() {
     for nodes in 1..=6 {
-        let tally = run_all(Scenario { nodes, crashes: 0, slowest: MESSAGE, processing: 0 });
+        let tally = run_all(Scenario { nodes, crashes: 0, max_delay: MESSAGE_BOUND, max_processing: 0 });
         assert!(tally.entries > 5 * SEEDS, "{nodes} nodes: {tally:?}");
         assert_eq!(tally.generation, 0, "no node creates a second token: {tally:?}");
     }
@@ -29,7 +30,7 @@ fn without_crashes_every_request_is_served() {
 fn with_any_number_of_crashes_the_live_nodes_are_served() {
     for nodes in 2..=6 {
         for crashes in [1, nodes / 2, nodes - 1] {
-            let tally = run_all(Scenario { nodes, crashes, slowest: MESSAGE, processing: 0 });
+            let tally = run_all(Scenario { nodes, crashes, max_delay: MESSAGE_BOUND, max_processing: 0 });
             assert!(tally.crashes > SEEDS / 2, "some nodes crash: {tally:?}");
             assert!(tally.crashes_with_token > SEEDS / 10, "some crash with the token: {tally:?}");
             assert!(tally.generation >= 1, "some node creates a new one: {tally:?}");
@@ -40,8 +41,8 @@ fn with_any_number_of_crashes_the_live_nodes_are_served() {
 #[test]
 fn with_busy_nodes_and_queued_inputs_the_live_nodes_are_served() {
     for nodes in 2..=6 {
-        for processing in [1, 3, MESSAGE] {
-            run_all(Scenario { nodes, crashes: nodes - 1, slowest: MESSAGE, processing });
+        for max_processing in [1, 3, MESSAGE_BOUND] {
+            run_all(Scenario { nodes, crashes: nodes - 1, max_delay: MESSAGE_BOUND, max_processing });
         }
     }
 }
@@ -49,10 +50,10 @@ fn with_busy_nodes_and_queued_inputs_the_live_nodes_are_served() {
 /// This shows that the simulations above can fail.
 #[test]
 fn a_message_that_takes_longer_than_the_bound_leads_to_two_tokens() {
-    let violations = |slowest, crashes| {
-        let scenario = Scenario { nodes: 4, crashes, slowest, processing: 0 };
+    let violations = |max_delay, crashes| {
+        let scenario = Scenario { nodes: 4, crashes, max_delay, max_processing: 0 };
         (0..SEEDS).filter_map(|seed| World::run(scenario, seed).err()).collect::<std::vec::Vec<_>>()
     };
-    assert!(violations(MESSAGE + 1, 0).iter().any(|violation| violation.contains("2 tokens")));
-    assert!(violations(2 * MESSAGE, 2).len() > SEEDS as usize / 20);
+    assert!(violations(MESSAGE_BOUND + 1, 0).iter().any(|violation| violation.contains("2 tokens")));
+    assert!(violations(2 * MESSAGE_BOUND, 2).len() > SEEDS as usize / 20);
 }

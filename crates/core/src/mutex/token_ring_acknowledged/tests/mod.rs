@@ -1,6 +1,6 @@
-//! Tests of the rules of the ring that survives crashes, one script each and more for difficult
-//! cases. The token begins with a rest at node 1. In a script, a crashed node is one that receives
-//! no more messages.
+//! Tests of the rules of the ring that survives crashes: at least one script per rule.
+//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts. The token begins with a
+//! rest at node 1. In a script, a crashed node is one that receives no more messages.
 
 mod crashes;
 mod schedules;

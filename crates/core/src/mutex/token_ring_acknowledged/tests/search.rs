@@ -1,4 +1,5 @@
 //! Tests of the search for a token that does not arrive, and of the new token for a lost one.
+//! `crate::mutex::rules` explains the tests, `crate::testing` the scripts.
 
 use super::super::{Cargo, Message, Number, Search};
 use super::ring;
@@ -115,7 +116,7 @@ rules! { ring, 3;
         "#]]);
 }
 
-/// The search would go round forever.
+/// If the node passed it on, the search would go round forever.
 #[test]
 fn ta_9_the_search_of_a_nonmember_is_acknowledged_and_dropped() {
     let mut node = ring(NodeId::from_index(1), Group::of_size(3));
@@ -130,9 +131,9 @@ fn ta_9_the_search_of_a_nonmember_is_acknowledged_and_dropped() {
 #[test]
 fn ta_8_a_waiting_node_has_a_patience_timer_until_it_cancels() {
     let mut group = ScriptGroup::new(2, ring);
-    let two = NodeId::from_index(1);
-    group.command(two, Command::Acquire);
+    let waiter = NodeId::from_index(1);
+    group.command(waiter, Command::Acquire);
     assert_eq!(group.timers(), 2);
-    group.command(two, Command::Cancel);
+    group.command(waiter, Command::Cancel);
     assert_eq!(group.timers(), 1);
 }

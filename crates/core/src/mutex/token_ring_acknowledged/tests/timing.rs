@@ -9,7 +9,7 @@ use crate::mutex::prelude::*;
 use crate::{Group, NodeId};
 
 /// Returns the effects of the last of these inputs on a node of three.
-fn effects_of(index: usize, inputs: Vec<Input<TokenRingAcknowledged>>) -> Vec<Effect<TokenRingAcknowledged>> {
+fn effects_of_last(index: usize, inputs: Vec<Input<TokenRingAcknowledged>>) -> Vec<Effect<TokenRingAcknowledged>> {
     let mut node = TokenRingAcknowledged::new(NodeId::from_index(index), Group::of_size(3), BOUNDS);
     let mut effects = Vec::new();
     for input in inputs {
@@ -19,7 +19,8 @@ fn effects_of(index: usize, inputs: Vec<Input<TokenRingAcknowledged>>) -> Vec<Ef
     effects
 }
 
-fn spans(effects: &[Effect<TokenRingAcknowledged>]) -> Vec<(Timer, Span)> {
+/// Returns the timers that these effects set.
+fn set_timers(effects: &[Effect<TokenRingAcknowledged>]) -> Vec<(Timer, Span)> {
     let timer = |effect: &Effect<_>| match effect {
         Effect::SetTimer { timer, span } => Some((*timer, *span)),
         _ => None,
@@ -27,50 +28,52 @@ fn spans(effects: &[Effect<TokenRingAcknowledged>]) -> Vec<(Timer, Span)> {
     effects.iter().filter_map(timer).collect()
 }
 
-/// A round trip and the queues at both nodes; an answer that takes exactly as long is in time.
-fn answer() -> Duration {
+/// A round trip, the queued inputs at both nodes (six for each of the three members, and twelve
+/// others), and a nanosecond, so that an answer that takes the maximum is in time.
+fn max_answer_time() -> Duration {
     BOUNDS.message.times(2) + BOUNDS.processing.times(30) + Duration::from_nanos(1)
 }
 
 #[test]
 fn ta_3_the_silence_timer_is_longer_than_any_acknowledgement_takes() {
-    let effects = effects_of(0, [Input::Timer(Timer::Rest)].into());
-    let [(Timer::Silence(_), span)] = spans(&effects)[..] else { panic!("{:?}", spans(&effects)) };
-    assert_eq!(span, Span::exactly(answer()));
-    assert!(answer() > BOUNDS.round_trip());
+    let effects = effects_of_last(0, [Input::Timer(Timer::Rest)].into());
+    let [(Timer::Silence(_), span)] = set_timers(&effects)[..] else { panic!("{:?}", set_timers(&effects)) };
+    assert_eq!(span, Span::exactly(max_answer_time()));
+    assert!(max_answer_time() > BOUNDS.round_trip());
 }
 
 #[test]
 fn ta_5_the_token_rests_for_one_message_time() {
     let start = Input::Start { durable: (), incarnation: crate::node::Incarnation::FIRST };
-    assert_eq!(spans(&effects_of(0, [start].into())), [(Timer::Rest, Span::exactly(BOUNDS.message))]);
+    assert_eq!(set_timers(&effects_of_last(0, [start].into())), [(Timer::Rest, Span::exactly(BOUNDS.message))]);
 }
 
 /// At each of three members a search may wait for an answer in vain, and the token rests once on
 /// its way.
 #[test]
 fn ta_8_the_patience_timer_is_longer_than_a_round_with_crashed_members() {
-    let effects = effects_of(1, [Input::Command(Command::Acquire)].into());
-    assert_eq!(spans(&effects), [(Timer::Patience, Span::exactly(answer().times(4)))]);
+    let effects = effects_of_last(1, [Input::Command(Command::Acquire)].into());
+    assert_eq!(set_timers(&effects), [(Timer::Patience, Span::exactly(max_answer_time().times(4)))]);
 }
 
 #[test]
 fn messages_that_detect_crashes_are_control_messages() {
-    let message = |effects: Vec<Effect<_>>| {
+    let sent_message = |effects: Vec<Effect<_>>| {
         let mut sent = effects.into_iter().filter_map(|effect| match effect {
             Effect::Send { message, .. } => Some(message),
             _ => None,
         });
         sent.next().expect("a message")
     };
-    let token: Message = message(effects_of(0, [Input::Timer(Timer::Rest)].into()));
+    let token: Message = sent_message(effects_of_last(0, [Input::Timer(Timer::Rest)].into()));
     let request = [Input::Command(Command::Acquire), Input::Timer(Timer::Patience)];
-    let search: Message = message(effects_of(1, request.into()));
-    let receive = Input::Message { from: NodeId::from_index(0), message: token };
-    let received: Message = message(effects_of(1, [receive].into()));
-    let counted = [token, search, received].map(|message| (message.kind(), message.class(), message.on_behalf_of()));
+    let search: Message = sent_message(effects_of_last(1, request.into()));
+    let receipt = Input::Message { from: NodeId::from_index(0), message: token };
+    let received: Message = sent_message(effects_of_last(1, [receipt].into()));
+    let descriptions =
+        [token, search, received].map(|message| (message.kind(), message.class(), message.on_behalf_of()));
     assert_eq!(
-        counted,
+        descriptions,
         [
             ("token", Class::Algorithm, None),
             ("search", Class::Control, Some(NodeId::from_index(1))),
@@ -83,6 +86,6 @@ fn messages_that_detect_crashes_are_control_messages() {
 fn expected_model_and_fairness() {
     assert_eq!(FACTS.model, Model::Synchronous);
     assert!(FACTS.never_quiescent && FACTS.is_special() && FACTS.algorithm() == "token-ring");
-    let Fairness::FromAsking(most) = FACTS.fairness else { panic!("{:?}", FACTS.fairness) };
-    assert_eq!([1, 2, 3, 5].map(most), [0, 1, 3, 10]);
+    let Fairness::FromAsking(bound) = FACTS.fairness else { panic!("{:?}", FACTS.fairness) };
+    assert_eq!([1, 2, 3, 5].map(bound), [0, 1, 3, 10]);
 }

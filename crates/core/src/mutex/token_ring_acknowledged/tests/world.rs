@@ -1,10 +1,10 @@
-//! A small simulation with time and crashes: a seed chooses among all that the synchronous model
-//! allows.
+//! A small simulation with time and crashes, in which a seed determines all delays, commands and
+//! crashes, within the synchronous model.
 //!
 //! Messages take any time up to the bound, often exactly 0 or exactly the bound, and overtake each
 //! other. Nodes queue their inputs. A node may crash at any instant, often right after a step, with
-//! all its messages in transit. In the last part no node crashes, no client requests, and every
-//! live client must get an answer.
+//! all its messages in transit. In the last part of a run no node crashes, no client requests, and
+//! every live client must get an answer. Times are in nanoseconds.
 
 use super::super::{Cargo, Message, Timer, TokenRingAcknowledged};
 use crate::bounds::Bounds;
@@ -16,20 +16,24 @@ use std::string::String;
 
 type Node = TokenRingAcknowledged;
 
-/// The message bound: so few nanoseconds that events often coincide.
-pub(super) const MESSAGE: u64 = 10;
+/// The bound on message delays in the synchronous model: so small that events often coincide.
+pub(super) const MESSAGE_BOUND: u64 = 10;
+
+/// The longest time after `World::calm_from` in which all clients must get an answer.
+const MAX_CALM_TIME: u64 = 1_000_000;
 
 /// The number of nodes and crashes, and the durations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scenario {
     pub(super) nodes: usize,
     pub(super) crashes: usize,
-    /// The longest time that a message takes, which is [`MESSAGE`] in the synchronous model.
-    pub(super) slowest: u64,
+    /// The longest time that a message takes: [`MESSAGE_BOUND`] in the synchronous model.
+    pub(super) max_delay: u64,
     /// The longest time that a node is busy with one input.
-    pub(super) processing: u64,
+    pub(super) max_processing: u64,
 }
 
+/// Counts of a run, which show that it covers what it should.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) entries: u64,
@@ -44,44 +48,57 @@ pub(super) struct Tally {
 struct TestRng(u64);
 
 impl TestRng {
-    fn below(&mut self, count: u64) -> u64 {
+    /// Returns a number below `bound`.
+    fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ (word >> 31)) % count.max(1)
+        (word ^ (word >> 31)) % bound.max(1)
     }
 
+    /// Returns `true` with probability 1/`count`.
     fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
 
-    /// Returns a number up to `most`, often 0 or `most`.
-    fn up_to(&mut self, most: u64) -> u64 {
+    /// Returns a number up to `maximum`, often 0 or `maximum`.
+    fn up_to(&mut self, maximum: u64) -> u64 {
         match self.below(4) {
             0 => 0,
-            1 => most,
-            _ => self.below(most + 1),
+            1 => maximum,
+            _ => self.below(maximum + 1),
         }
     }
 }
 
-/// A planned event at a node. A command is skipped unless the client has made exactly `request`
-/// requests so far.
+/// A planned event at a node.
 enum Occurrence {
-    Message { from: NodeId, message: Message },
-    Timer { timer: Timer, serial: u64 },
-    Command { command: Command, request: u64 },
+    Message {
+        from: NodeId,
+        message: Message,
+    },
+    /// A timer fires, unless it was cancelled or set again since it had this serial number.
+    Timer {
+        timer: Timer,
+        serial: u64,
+    },
+    /// The client gives a command, if it has made exactly this number of requests so far.
+    Command {
+        command: Command,
+        requests: u64,
+    },
     Crash,
 }
 
+/// A node with its timers, queue and client.
 struct Host {
     node: Node,
-    alive: bool,
+    is_alive: bool,
     /// The timers that are set, by their debug text, with the serial number of the setting.
     timers: BTreeMap<String, u64>,
     /// The time until which the node is busy with its queue.
-    busy: u64,
+    busy_until: u64,
     client: Client,
     requests: u64,
 }
@@ -97,16 +114,18 @@ pub(super) struct World {
     scenario: Scenario,
     rng: TestRng,
     now: u64,
-    /// The planned events by time and order of planning, with whether the event has already been
-    /// queued at its node.
+    /// The planned events by time and serial number: the node, whether the event has already waited
+    /// in the node's queue, and the event.
     agenda: BTreeMap<(u64, u64), (NodeId, bool, Occurrence)>,
-    planned: u64,
+    last_serial: u64,
     hosts: Vec<Host>,
-    crashes_left: usize,
+    remaining_crashes: usize,
     /// From this time on no node crashes and no client requests.
-    calm: u64,
+    calm_from: u64,
+    /// Whether tokens are fast and acknowledgements slow, so that a token goes round before they
+    /// arrive.
     is_hurried: bool,
-    last: Option<Fence>,
+    last_fence: Option<Fence>,
     tally: Tally,
 }
 
@@ -120,18 +139,20 @@ impl World {
 
     fn new(scenario: Scenario, seed: u64) -> Self {
         let group = Group::of_size(scenario.nodes);
-        let bounds =
-            Bounds { message: Duration::from_nanos(MESSAGE), processing: Duration::from_nanos(scenario.processing) };
+        let bounds = Bounds {
+            message: Duration::from_nanos(MESSAGE_BOUND),
+            processing: Duration::from_nanos(scenario.max_processing),
+        };
         let host = |me| Host {
             node: Node::new(me, group.clone(), bounds),
-            alive: true,
+            is_alive: true,
             timers: BTreeMap::new(),
-            busy: 0,
+            busy_until: 0,
             client: Client::Idle,
             requests: 0,
         };
         let mut rng = TestRng(seed);
-        let calm = 50 + rng.below(3_000);
+        let calm_from = 50 + rng.below(3_000);
         let is_hurried = rng.one_in(3);
         let hosts = group.iter().map(host).collect();
         let mut world = Self {
@@ -139,12 +160,12 @@ impl World {
             rng,
             now: 0,
             agenda: BTreeMap::new(),
-            planned: 0,
+            last_serial: 0,
             hosts,
-            crashes_left: scenario.crashes,
-            calm,
+            remaining_crashes: scenario.crashes,
+            calm_from,
             is_hurried,
-            last: None,
+            last_fence: None,
             tally: Tally::default(),
         };
         for node in group.iter() {
@@ -152,7 +173,7 @@ impl World {
         }
         for _ in 0..scenario.crashes {
             let victim = NodeId::from_index(world.rng.below(scenario.nodes as u64) as usize);
-            let at = world.rng.below(calm);
+            let at = world.rng.below(calm_from);
             world.plan(at, victim, Occurrence::Crash);
         }
         world
@@ -163,50 +184,51 @@ impl World {
             let start = Input::Start { durable: (), incarnation: Incarnation::FIRST };
             self.step(NodeId::from_index(index), start)?;
         }
-        while let Some(((at, _), (node, queued, occurrence))) = self.agenda.pop_first() {
+        while let Some(((at, _), (node, is_queued, occurrence))) = self.agenda.pop_first() {
             self.now = at;
-            if at > self.calm && self.is_served() {
+            if at > self.calm_from && self.is_served() {
                 return Ok(());
             }
-            if at > self.calm + 1_000_000 {
-                return Err(format!("{:?} wait forever", self.clients_in(Client::Waiting)));
+            if at > self.calm_from + MAX_CALM_TIME {
+                return Err(format!("{:?} wait forever", self.nodes_with_client(Client::Waiting)));
             }
-            self.handle(node, queued, occurrence)?;
+            self.handle(node, is_queued, occurrence)?;
         }
         if self.is_served() {
             Ok(())
         } else {
-            Err(format!("no event is left, and {:?} wait", self.clients_in(Client::Waiting)))
+            Err(format!("no event is left, and {:?} wait", self.nodes_with_client(Client::Waiting)))
         }
     }
 
     fn is_served(&self) -> bool {
-        self.hosts.iter().all(|host| !host.alive || host.client == Client::Idle)
+        self.hosts.iter().all(|host| !host.is_alive || host.client == Client::Idle)
     }
 
-    fn clients_in(&self, client: Client) -> Vec<usize> {
-        let alive = self.hosts.iter().enumerate().filter(|(_, host)| host.alive && host.client == client);
+    /// Returns the numbers of the live nodes whose client is in this state.
+    fn nodes_with_client(&self, client: Client) -> Vec<usize> {
+        let alive = self.hosts.iter().enumerate().filter(|(_, host)| host.is_alive && host.client == client);
         alive.map(|(index, _)| index + 1).collect()
     }
 
     fn plan(&mut self, at: u64, node: NodeId, occurrence: Occurrence) {
-        self.planned += 1;
-        self.agenda.insert((at, self.planned), (node, false, occurrence));
+        self.last_serial += 1;
+        self.agenda.insert((at, self.last_serial), (node, false, occurrence));
     }
 
     /// Plans a request after a short or long delay, and perhaps its cancellation.
     fn plan_request(&mut self, node: NodeId) {
-        let think = if self.rng.one_in(2) { self.rng.below(20) } else { self.rng.below(400) };
+        let delay = if self.rng.one_in(2) { self.rng.below(20) } else { self.rng.below(400) };
         let command = if self.rng.one_in(5) { Command::Try } else { Command::Acquire };
-        let request = self.hosts[node.index()].requests;
-        let at = self.now + think;
-        if at >= self.calm {
+        let requests = self.hosts[node.index()].requests;
+        let at = self.now + delay;
+        if at >= self.calm_from {
             return;
         }
-        self.plan(at, node, Occurrence::Command { command, request });
+        self.plan(at, node, Occurrence::Command { command, requests });
         if self.rng.one_in(4) {
             let at = at + self.rng.below(300);
-            self.plan(at, node, Occurrence::Command { command: Command::Cancel, request: request + 1 });
+            self.plan(at, node, Occurrence::Command { command: Command::Cancel, requests: requests + 1 });
         }
     }
 
@@ -217,33 +239,36 @@ impl World {
             2 => self.rng.below(900),
             _ => self.rng.below(15),
         };
-        let request = self.hosts[node.index()].requests;
-        self.plan(self.now + stay, node, Occurrence::Command { command: Command::Release, request });
+        let requests = self.hosts[node.index()].requests;
+        self.plan(self.now + stay, node, Occurrence::Command { command: Command::Release, requests });
     }
 
-    fn handle(&mut self, node: NodeId, queued: bool, occurrence: Occurrence) -> Result<(), String> {
+    /// Handles an event at a live node: queues it first if inputs take time, and sometimes crashes
+    /// the node afterwards.
+    fn handle(&mut self, node: NodeId, is_queued: bool, occurrence: Occurrence) -> Result<(), String> {
         let host = &mut self.hosts[node.index()];
-        if !host.alive {
+        if !host.is_alive {
             return Ok(());
         }
         if let Occurrence::Crash = occurrence {
             self.crash(node);
             return Ok(());
         }
-        if self.scenario.processing > 0 && !queued {
-            host.busy = host.busy.max(self.now) + self.rng.up_to(self.scenario.processing);
-            self.planned += 1;
-            self.agenda.insert((host.busy, self.planned), (node, true, occurrence));
+        if self.scenario.max_processing > 0 && !is_queued {
+            host.busy_until = host.busy_until.max(self.now) + self.rng.up_to(self.scenario.max_processing);
+            self.last_serial += 1;
+            self.agenda.insert((host.busy_until, self.last_serial), (node, true, occurrence));
             return Ok(());
         }
         let Some(input) = self.input(node, occurrence) else { return Ok(()) };
         self.step(node, input)?;
-        if self.now < self.calm && self.crashes_left > 0 && self.rng.one_in(60) {
+        if self.now < self.calm_from && self.remaining_crashes > 0 && self.rng.one_in(60) {
             self.crash(node);
         }
         Ok(())
     }
 
+    /// Returns the input that a planned event causes, or `None` if the event is obsolete.
     fn input(&mut self, node: NodeId, occurrence: Occurrence) -> Option<Input<Node>> {
         let host = &mut self.hosts[node.index()];
         match occurrence {
@@ -256,13 +281,13 @@ impl World {
                 host.timers.remove(&key);
                 Some(Input::Timer(timer))
             }
-            Occurrence::Command { command, request } => {
+            Occurrence::Command { command, requests } => {
                 let is_valid = match command {
                     Command::Acquire | Command::Try | Command::Share => host.client == Client::Idle,
                     Command::Cancel => host.client == Client::Waiting,
                     Command::Release => host.client == Client::Inside,
                 };
-                if !is_valid || host.requests != request {
+                if !is_valid || host.requests != requests {
                     return None;
                 }
                 if let Command::Acquire | Command::Try | Command::Share = command {
@@ -275,16 +300,16 @@ impl World {
         }
     }
 
-    /// Crashes a node, unless it is the last live one.
+    /// Crashes a node, unless it is the last live one or no crash remains.
     fn crash(&mut self, node: NodeId) {
-        if self.crashes_left == 0 || self.hosts.iter().filter(|host| host.alive).count() == 1 {
+        if self.remaining_crashes == 0 || self.hosts.iter().filter(|host| host.is_alive).count() == 1 {
             return;
         }
-        self.crashes_left -= 1;
+        self.remaining_crashes -= 1;
         self.tally.crashes += 1;
         let host = &mut self.hosts[node.index()];
         self.tally.crashes_with_token += u64::from(host.node.slot.has_token());
-        host.alive = false;
+        host.is_alive = false;
     }
 
     fn step(&mut self, node: NodeId, input: Input<Node>) -> Result<(), String> {
@@ -293,11 +318,11 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::Send { to, message, .. } => {
-                    let at = self.now + self.delay(&message);
+                    let at = self.now + self.message_delay(&message);
                     self.plan(at, to, Occurrence::Message { from: node, message });
                 }
                 Effect::SetTimer { timer, span } => {
-                    let serial = self.planned + 1;
+                    let serial = self.last_serial + 1;
                     self.hosts[node.index()].timers.insert(format!("{timer:?}"), serial);
                     self.plan(self.now + span.earliest.nanos(), node, Occurrence::Timer { timer, serial });
                 }
@@ -310,29 +335,27 @@ impl World {
                 }
             }
         }
-        match self.tokens() {
+        match self.count_tokens() {
             0 | 1 => Ok(()),
             tokens => Err(format!("there are {tokens} tokens")),
         }
     }
 
-    /// In hurried scenarios tokens are fast and acknowledgements slow, so that a token goes round
-    /// before they arrive.
-    fn delay(&mut self, message: &Message) -> u64 {
+    fn message_delay(&mut self, message: &Message) -> u64 {
         match message {
             Message::Pass { .. } if self.is_hurried => self.rng.below(2),
-            Message::Received(_) if self.is_hurried => self.scenario.slowest,
-            Message::Pass { .. } | Message::Received(_) => self.rng.up_to(self.scenario.slowest),
+            Message::Received(_) if self.is_hurried => self.scenario.max_delay,
+            Message::Pass { .. } | Message::Received(_) => self.rng.up_to(self.scenario.max_delay),
         }
     }
 
     /// Counts the tokens at live nodes or in transit to one of them.
-    fn tokens(&self) -> usize {
-        let held = self.hosts.iter().filter(|host| host.alive && host.node.slot.has_token()).count();
+    fn count_tokens(&self) -> usize {
+        let held = self.hosts.iter().filter(|host| host.is_alive && host.node.slot.has_token()).count();
         let in_transit = self.agenda.values().filter(|(to, _, occurrence)| {
             let is_token =
                 matches!(occurrence, Occurrence::Message { message: Message::Pass { cargo: Cargo::Token(_), .. }, .. });
-            is_token && self.hosts[to.index()].alive
+            is_token && self.hosts[to.index()].is_alive
         });
         held + in_transit.count()
     }
@@ -355,14 +378,15 @@ impl World {
         Ok(())
     }
 
+    /// Checks that an entry is alone and has the largest fence.
     fn admit(&mut self, node: NodeId, fence: Fence) -> Result<(), String> {
-        if let [other, ..] = self.clients_in(Client::Inside)[..] {
+        if let [other, ..] = self.nodes_with_client(Client::Inside)[..] {
             return Err(format!("{node} enters while {other} is in the critical section"));
         }
-        if self.last.is_some_and(|last| fence <= last) {
-            return Err(format!("{node} enters with {fence} after {:?}", self.last));
+        if self.last_fence.is_some_and(|last| fence <= last) {
+            return Err(format!("{node} enters with {fence} after {:?}", self.last_fence));
         }
-        self.last = Some(fence);
+        self.last_fence = Some(fence);
         self.tally.entries += 1;
         self.tally.generation = self.tally.generation.max(fence.epoch.0);
         Ok(())

@@ -6,7 +6,7 @@ use std::vec::Vec;
 /// stays meaningful when others are removed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    /// A client may give a valid command.
+    /// The client of this node may give a valid command; the second number selects it.
     Command(usize, usize),
     /// A message arrives.
     Deliver(usize),
@@ -14,18 +14,18 @@ pub(super) enum Action {
     Lose(usize),
     /// A timer fires.
     Fire(usize),
-    /// A node receives a view, usually the latest.
+    /// A node receives a view, usually the latest; the second number selects it.
     DeliverView(usize, usize),
-    /// The service renews a node's lease, if it may.
+    /// The membership service renews a node's lease, if the node knows of its stay.
     Renew(usize),
-    /// A node's lease expires, and its stay continues.
+    /// A node's lease expires, but the node remains a member.
     ExpireLease(usize),
-    /// The service commits a view: it removes the nodes of the set `out`, whose leases it ends
-    /// first, and then adds those of the set `back`.
-    Commit { out: usize, back: usize },
-    /// All nodes receive the latest view and a lease; if `decides`, the service first commits a
-    /// view without crashed nodes.
-    RefreshAll { decides: bool },
+    /// The service commits a view: it removes some nodes, whose leases it ends first, and then adds
+    /// others. Bit `i` of a set stands for the node with index `i`.
+    Commit { removed: usize, added: usize },
+    /// All nodes receive the latest view and a lease. If `removes_crashed`, the service first
+    /// commits a view without crashed nodes.
+    RefreshAll { removes_crashed: bool },
     /// A process crashes and loses its state.
     Crash(usize),
     /// A process starts its next incarnation.
@@ -33,20 +33,22 @@ pub(super) enum Action {
 }
 
 /// Enough actions for a few views, and for every node to enter and release in between.
-const LENGTH: usize = 250;
+const ACTIONS: usize = 250;
 
 /// Returns the number of nodes and the actions of a schedule.
 pub(super) fn from_seed(seed: u64) -> (usize, Vec<Action>) {
     let mut rng = TestRng(seed);
     let nodes = 3 + rng.below(3);
-    (nodes, (0..LENGTH).map(|_| action(&mut rng)).collect())
+    (nodes, (0..ACTIONS).map(|_| action(&mut rng)).collect())
 }
 
 fn action(rng: &mut TestRng) -> Action {
+    // 60 is a multiple of each group size, 3 to 5, so every node is equally likely.
     let (node, pick) = (rng.below(60), rng.below(64));
+    // Frequencies in 200ths.
     match rng.below(200) {
         0..44 => Action::Command(node, pick),
-        44..48 => Action::RefreshAll { decides: pick % 2 == 0 },
+        44..48 => Action::RefreshAll { removes_crashed: pick % 2 == 0 },
         48..140 => Action::Deliver(pick),
         140..143 => Action::Lose(pick),
         143..153 => Action::Fire(pick),
@@ -54,21 +56,21 @@ fn action(rng: &mut TestRng) -> Action {
         179..191 => Action::Renew(node),
         191..193 => Action::ExpireLease(node),
         // A random set, usually small; removed nodes may return at once or later.
-        193..197 => Action::Commit { out: pick & rng.below(64), back: rng.below(64) },
+        193..197 => Action::Commit { removed: pick & rng.below(64), added: rng.below(64) },
         197..198 => Action::Crash(node),
         _ => Action::Restart(node),
     }
 }
 
-/// Removes all actions that the failure does not need.
+/// Removes actions, in ever smaller blocks, while the schedule still fails.
 pub(super) fn shrink(mut actions: Vec<Action>, fails: impl Fn(&[Action]) -> bool) -> Vec<Action> {
     let mut length = actions.len();
     while length > 0 {
         let mut start = 0;
         while start < actions.len() {
-            let mut fewer = actions.clone();
-            fewer.drain(start..(start + length).min(actions.len()));
-            if fails(&fewer) { actions = fewer } else { start += length }
+            let mut shorter = actions.clone();
+            shorter.drain(start..(start + length).min(actions.len()));
+            if fails(&shorter) { actions = shorter } else { start += length }
         }
         length /= 2;
     }
@@ -79,6 +81,7 @@ pub(super) fn shrink(mut actions: Vec<Action>, fails: impl Fn(&[Action]) -> bool
 struct TestRng(u64);
 
 impl TestRng {
+    /// Returns a number below `bound`.
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;

@@ -1,4 +1,5 @@
-//! Seeded bugs of the world in which a group has views. The schedules must find each.
+//! Bugs that tests inject into the simulated world around a group with views. The schedules must
+//! find each of them.
 
 use super::world::ViewEnvelope;
 use crate::group::Epoch;
@@ -23,7 +24,7 @@ pub(super) enum Bug {
 }
 
 impl Bug {
-    /// Returns the report of an idle node that knows nothing.
+    /// Returns a message with the report of an idle node that has seen no entry.
     pub(super) fn empty_report<M>(epoch: Epoch) -> Envelope<M, Report> {
         let floor = Floor { clock: Clock(0), fence: Fence { epoch: Epoch(0), counter: 0 } };
         let content = Content::Report(Report { client_state: ClientState::Idle, floor, queue: Vec::new() });

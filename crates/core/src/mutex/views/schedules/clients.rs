@@ -10,7 +10,7 @@ use std::string::String;
 pub(super) enum State {
     Idle,
     Waiting(Patience, Access),
-    /// In the critical section since this stay of its node.
+    /// In the critical section. The entry began during this stay of its node in the view.
     Inside(Access, Stay),
 }
 
@@ -24,10 +24,10 @@ pub(super) struct Client {
 impl Client {
     pub(super) const IDLE: Self = Self { state: State::Idle, unanswered: None };
 
-    /// Returns the next command by this random number: only valid commands, and none while an
-    /// answer is missing.
-    pub(super) const fn choose_command(&self, pick: usize) -> Option<Command> {
-        match (self.state, self.unanswered, pick % 4) {
+    /// Returns a valid command, which this random number selects, or `None` if the client gives no
+    /// command now. It gives none while an answer is missing.
+    pub(super) const fn choose_command(&self, random: usize) -> Option<Command> {
+        match (self.state, self.unanswered, random % 4) {
             (_, Some(_), _) => None,
             (State::Idle, None, 0 | 1) => Some(Command::Acquire),
             (State::Idle, None, 2) => Some(Command::Try),
@@ -38,6 +38,7 @@ impl Client {
         }
     }
 
+    /// Records that the client gives its node this command.
     pub(super) const fn give(&mut self, command: Command) {
         match command {
             Command::Acquire => self.state = State::Waiting(Patience::Wait, Access::Exclusive),
@@ -60,14 +61,14 @@ impl Client {
         matches!((self.state, self.unanswered), (State::Idle, None))
     }
 
-    /// Ends the entry, which also answers a pending release.
+    /// Ends the entry, as `Lost` reports it. This also answers a pending release.
     pub(super) const fn lose(&mut self) {
         *self = Self::IDLE;
     }
 
-    /// Checks an event of a node with this stay and this lease. Returns the access and fence of an
-    /// entry.
-    pub(super) fn check_event(
+    /// Updates the client's state by an event of its node, which has this stay and lease. Returns
+    /// the access and fence if the event is an entry, and an error if it does not fit the state.
+    pub(super) fn apply_event(
         &mut self,
         event: Event,
         stay: Option<Stay>,
@@ -94,34 +95,34 @@ impl Client {
     }
 }
 
-/// How often the interesting situations occurred.
+/// How often situations occurred that schedules must cover.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    /// Entries in later views than the first.
+    /// Entries in a view after the first.
     pub(super) later_entries: u64,
     /// Entries that continued in a new view.
-    pub(super) kept: u64,
-    pub(super) lost: u64,
+    pub(super) kept_entries: u64,
+    pub(super) lost_entries: u64,
     /// Requests that waited when a view arrived that continues the stay of their node.
-    pub(super) waited: u64,
+    pub(super) kept_requests: u64,
     /// Requests that waited when a view arrived that does not continue the stay of their node.
-    pub(super) waited_outside: u64,
-    /// Views that a node received without the ones before.
-    pub(super) skipped: u64,
+    pub(super) interrupted_requests: u64,
+    /// Views that a node received without the view before.
+    pub(super) skipped_views: u64,
 }
 
 impl Counts {
     /// Records that a node, whose client has this state, receives a view.
     pub(super) fn record_view(&mut self, state: State, before: Option<View>, view: &View, id: NodeId) {
         let Some(before) = before else { return };
-        let stays = before.stay(id).is_some() && before.stay(id) == view.stay(id);
-        self.skipped += u64::from(view.epoch().0 > before.epoch().0 + 1);
-        match (state, stays) {
+        let continues = before.stay(id).is_some() && before.stay(id) == view.stay(id);
+        self.skipped_views += u64::from(view.epoch().0 > before.epoch().0 + 1);
+        match (state, continues) {
             (State::Idle, _) => {}
-            (State::Inside(..), true) => self.kept += 1,
-            (State::Inside(..), false) => self.lost += 1,
-            (State::Waiting(..), true) => self.waited += 1,
-            (State::Waiting(..), false) => self.waited_outside += 1,
+            (State::Inside(..), true) => self.kept_entries += 1,
+            (State::Inside(..), false) => self.lost_entries += 1,
+            (State::Waiting(..), true) => self.kept_requests += 1,
+            (State::Waiting(..), false) => self.interrupted_requests += 1,
         }
     }
 }

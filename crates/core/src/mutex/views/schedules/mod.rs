@@ -40,27 +40,30 @@ impl<P: ViewTransition<Message: Debug, Timer: Debug>> Viewable for P {}
 /// Runs the schedule of this seed. The error describes the first violation.
 fn run_seed<P: Viewable>(
     seed: u64,
-    make: fn(NodeId, Group) -> P,
+    new_node: fn(NodeId, Group) -> P,
     facts: Facts,
     bug: Option<Bug>,
 ) -> Result<(), String> {
     let (nodes, actions) = actions::from_seed(seed);
-    World::new(nodes, make, facts, bug, false).run(&actions)
+    World::new(nodes, new_node, facts, bug).run(&actions)
 }
 
-fn assert_holds<P: Viewable>(make: fn(NodeId, Group) -> P, facts: Facts) {
-    let Some(seed) = (0..SCHEDULES).find(|seed| run_seed(*seed, make, facts, None).is_err()) else { return };
+/// Runs all schedules. Panics with the shortest actions found and their trace if one has a
+/// violation.
+fn assert_holds<P: Viewable>(new_node: fn(NodeId, Group) -> P, facts: Facts) {
+    let Some(seed) = (0..SCHEDULES).find(|seed| run_seed(*seed, new_node, facts, None).is_err()) else { return };
     let (nodes, actions) = actions::from_seed(seed);
-    let fails = |actions: &[_]| World::new(nodes, make, facts, None, false).run(actions).is_err();
+    let fails = |actions: &[_]| World::new(nodes, new_node, facts, None).run(actions).is_err();
     let actions = actions::shrink(actions, fails);
-    let failure = World::new(nodes, make, facts, None, true).run(&actions).expect_err("a schedule is deterministic");
+    let failure =
+        World::new(nodes, new_node, facts, None).with_trace().run(&actions).expect_err("a schedule is deterministic");
     panic!("the schedule of seed {seed} over {nodes} nodes breaks {}: {failure}", facts.profile.name);
 }
 
-/// Asserts that the schedules find this bug around this algorithm, as an entry that must not
-/// happen.
-fn assert_finds<P: Viewable>(bug: Bug, make: fn(NodeId, Group) -> P, facts: Facts) {
-    let violation = (0..SCHEDULES).find_map(|seed| run_seed(seed, make, facts, Some(bug)).err());
+/// Asserts that with this bug in the world around this algorithm, some schedule leads to an entry
+/// that must not happen.
+fn assert_finds<P: Viewable>(bug: Bug, new_node: fn(NodeId, Group) -> P, facts: Facts) {
+    let violation = (0..SCHEDULES).find_map(|seed| run_seed(seed, new_node, facts, Some(bug)).err());
     let violation = violation.unwrap_or_else(|| panic!("no schedule of {} finds {bug:?}", facts.profile.name));
     assert!(violation.contains(" enters "), "{bug:?} leads to another violation: {violation}");
 }
@@ -70,10 +73,13 @@ fn schedules_cover_all_situations() {
     let mut total = [0; 6];
     for seed in 0..SCHEDULES {
         let (nodes, actions) = actions::from_seed(seed);
-        let mut world = World::new(nodes, RicartAgrawala::new, ricart_agrawala::FACTS, None, false);
+        let mut world = World::new(nodes, RicartAgrawala::new, ricart_agrawala::FACTS, None);
         assert_eq!(world.run(&actions), Ok(()), "seed {seed}");
-        let Counts { later_entries, kept, lost, waited, waited_outside, skipped } = world.counts;
-        for (sum, count) in total.iter_mut().zip([later_entries, kept, lost, waited, waited_outside, skipped]) {
+        let Counts { later_entries, kept_entries, lost_entries, kept_requests, interrupted_requests, skipped_views } =
+            world.counts;
+        let entries = [later_entries, kept_entries, lost_entries];
+        let others = [kept_requests, interrupted_requests, skipped_views];
+        for (sum, count) in total.iter_mut().zip(entries.into_iter().chain(others)) {
             *sum += count;
         }
     }
@@ -81,10 +87,10 @@ fn schedules_cover_all_situations() {
 }
 
 macro_rules! every_schedule {
-    ($($name:ident($make:expr, $facts:expr);)*) => {$(
+    ($($name:ident($new_node:expr, $facts:expr);)*) => {$(
         #[test]
         fn $name() {
-            assert_holds($make, $facts);
+            assert_holds($new_node, $facts);
         }
     )*};
 }
@@ -160,7 +166,7 @@ fn schedules_find_a_service_that_does_not_wait_for_the_end_of_a_lease() {
     assert_finds(Bug::EvictsTooEarly, RicartAgrawala::new, ricart_agrawala::FACTS);
 }
 
-/// So a driver must give a member a lease only after the view in which its stay began.
+/// This is why a driver must give a member a lease only after the view in which its stay began.
 #[test]
 fn schedules_find_leases_for_stays_that_a_member_does_not_know() {
     assert_finds(Bug::RenewsUnknownStays, Central::new, central::FACTS);

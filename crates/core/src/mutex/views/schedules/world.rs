@@ -1,8 +1,9 @@
-//! A group with a membership service, in which everything may happen that the rules of views allow.
+//! A simulated group with a membership service, in which everything may happen that the rules of
+//! views allow.
 //!
-//! The service commits a view without a stay only after that member's lease has ended or its
-//! process has crashed. Views arrive at any later moment and in any order; messages arrive in any
-//! order, and none is lost unless its sender or receiver has crashed. A member receives a lease
+//! The service commits a view that ends a member's stay only after that member's lease has ended or
+//! its process has crashed. Views arrive at any later moment and in any order; messages arrive in
+//! any order, and none is lost unless its sender or receiver has crashed. A member receives a lease
 //! only after the view in which its stay began.
 
 use super::Viewable;
@@ -24,14 +25,14 @@ use std::vec;
 /// Maximum number of steps after the schedule. A group that is still busy then never comes to rest.
 const MAX_STEPS_TO_REST: usize = 3_000;
 
-/// Longer than any schedule.
+/// Longer than any schedule, so a lease ends only when an action ends it.
 const LEASE: Duration = Duration::from_secs(1);
 
 pub(super) type ViewEnvelope<P> = Envelope<<P as Protocol>::Message, Report>;
 
 /// The whole simulation: nodes, service, network and clients.
 pub(super) struct World<P: ViewTransition> {
-    make: fn(NodeId, Group) -> P,
+    new_node: fn(NodeId, Group) -> P,
     facts: Facts,
     bug: Option<Bug>,
     now: Time,
@@ -42,7 +43,7 @@ pub(super) struct World<P: ViewTransition> {
     timers: Vec<(NodeId, ViewedTimer<P::Timer>)>,
     fences: Fences,
     pub(super) counts: Counts,
-    /// The trace, if it is wanted.
+    /// The trace, if the world records one.
     trace: Option<String>,
 }
 
@@ -52,21 +53,22 @@ struct Node<P: ViewTransition> {
     process: Option<Viewed<P>>,
     incarnation: Incarnation,
     /// The end of its lease, as the service knows it.
-    leased: Option<Time>,
+    lease_end: Option<Time>,
     /// The latest view that this incarnation has received.
-    known: Option<View>,
+    known_view: Option<View>,
     client: Client,
 }
 
 /// A message in transit.
 struct InFlight<M> {
     from: NodeId,
+    /// The incarnation of the sender.
     incarnation: Incarnation,
     to: NodeId,
     message: M,
 }
 
-/// Collects the effects of a step, and its notes if they are wanted.
+/// Collects the effects of a step, and its notes if the world records a trace.
 struct Recorder<P: ViewTransition> {
     effects: Vec<Effect<Viewed<P>>>,
     notes: Option<String>,
@@ -86,17 +88,16 @@ impl<P: ViewTransition> Sink<Viewed<P>> for Recorder<P> {
 
 impl<P: Viewable> World<P> {
     /// Creates `nodes` nodes, all in the first view and with a lease.
-    pub(super) fn new(
-        nodes: usize,
-        make: fn(NodeId, Group) -> P,
-        facts: Facts,
-        bug: Option<Bug>,
-        traced: bool,
-    ) -> Self {
-        let node =
-            |_| Node { process: None, incarnation: Incarnation(0), leased: None, known: None, client: Client::IDLE };
+    pub(super) fn new(nodes: usize, new_node: fn(NodeId, Group) -> P, facts: Facts, bug: Option<Bug>) -> Self {
+        let node = |_| Node {
+            process: None,
+            incarnation: Incarnation(0),
+            lease_end: None,
+            known_view: None,
+            client: Client::IDLE,
+        };
         Self {
-            make,
+            new_node,
             facts,
             bug,
             now: Time::ZERO,
@@ -106,8 +107,14 @@ impl<P: Viewable> World<P> {
             timers: Vec::new(),
             fences: Fences::default(),
             counts: Counts::default(),
-            trace: traced.then(String::new),
+            trace: None,
         }
+    }
+
+    /// Makes [`run`](Self::run) add a trace to its error.
+    pub(super) fn with_trace(mut self) -> Self {
+        self.trace = Some(String::new());
+        self
     }
 
     /// Runs all actions and lets the group come to rest. The error describes the first violation,
@@ -124,6 +131,7 @@ impl<P: Viewable> World<P> {
         self.refresh_all()
     }
 
+    /// Delivers the latest view to all nodes and renews their leases.
     fn refresh_all(&mut self) -> Result<(), String> {
         let latest = self.views.len() - 1;
         for index in 0..self.nodes.len() {
@@ -146,14 +154,14 @@ impl<P: Viewable> World<P> {
             }
             Action::Fire(_) if self.timers.is_empty() => Ok(()),
             Action::Fire(pick) => self.fire(pick % self.timers.len()),
-            // Usually the latest, now and then any.
+            // Usually the latest view, in one of four cases any.
             Action::DeliverView(node, pick) if pick % 4 > 0 => self.deliver_view(node % count, self.views.len() - 1),
             Action::DeliverView(node, pick) => self.deliver_view(node % count, pick / 4 % self.views.len()),
             Action::Renew(node) => self.renew(node % count),
             Action::ExpireLease(node) => self.expire_lease(node % count),
-            Action::Commit { out, back } => self.commit(out, back),
-            Action::RefreshAll { decides } => {
-                if decides {
+            Action::Commit { removed, added } => self.commit(removed, added),
+            Action::RefreshAll { removes_crashed } => {
+                if removes_crashed {
                     self.commit(self.absent(), 0)?;
                 }
                 self.refresh_all()
@@ -166,8 +174,9 @@ impl<P: Viewable> World<P> {
         }
     }
 
-    /// Makes all live nodes members with a lease, and no others; releases every entry, delivers all
-    /// messages, and fires timers if nothing else can happen, until no client waits.
+    /// Lets the group come to rest: makes exactly the live nodes members with a lease, releases
+    /// every entry, delivers all messages, and fires timers if nothing else can happen, until no
+    /// client waits.
     fn rest(&mut self) -> Result<(), String> {
         self.commit(self.absent(), usize::MAX)?;
         // Nodes receive the view one after the other, so the later ones have messages of that view
@@ -207,20 +216,22 @@ impl<P: Viewable> World<P> {
         self.views.last()?.stay(NodeId::from_index(index)).filter(|stay| stay.incarnation == node.incarnation)
     }
 
-    /// Commits a view. It waits for the leases of removed members to end, and makes no empty view.
-    fn commit(&mut self, out: usize, back: usize) -> Result<(), String> {
+    /// Commits a view without the removed nodes and with the added ones that run, unless it would
+    /// be empty. First ends the leases of the members whose stay ends. Both sets have a bit per
+    /// node index.
+    fn commit(&mut self, removed: usize, added: usize) -> Result<(), String> {
         let is_in = |set: usize, node: NodeId| set >> node.index() & 1 == 1;
         let before: BTreeMap<NodeId, Stay> = self.views.last().into_iter().flat_map(View::stays).collect();
         let epoch = Epoch(self.views.len() as u64 + 1);
-        let mut members: BTreeMap<_, _> = before.iter().filter(|(node, _)| !is_in(out, **node)).collect();
-        let added: BTreeMap<_, _> = (0..self.nodes.len())
+        let mut members: BTreeMap<_, _> = before.iter().filter(|(node, _)| !is_in(removed, **node)).collect();
+        let new_stays: BTreeMap<_, _> = (0..self.nodes.len())
             .map(NodeId::from_index)
             .filter(|node| {
-                is_in(back, *node) && !members.contains_key(node) && self.nodes[node.index()].process.is_some()
+                is_in(added, *node) && !members.contains_key(node) && self.nodes[node.index()].process.is_some()
             })
             .map(|node| (node, Stay { incarnation: self.nodes[node.index()].incarnation, since: epoch }))
             .collect();
-        members.extend(&added);
+        members.extend(&new_stays);
         if members.is_empty() {
             return Ok(());
         }
@@ -235,21 +246,24 @@ impl<P: Viewable> World<P> {
         Ok(())
     }
 
+    /// Ends the lease of a member that the service removes, unless the bug omits this.
     fn end_lease(&mut self, index: usize) -> Result<(), String> {
         if self.bug == Some(Bug::EvictsTooEarly) { Ok(()) } else { self.expire_lease(index) }
     }
 
-    fn deliver_view(&mut self, index: usize, view: usize) -> Result<(), String> {
+    /// Delivers a view, given by its index, to a node, and checks that the node emits `Lost`
+    /// exactly if the view ends the stay of its entry.
+    fn deliver_view(&mut self, index: usize, view_index: usize) -> Result<(), String> {
         let id = NodeId::from_index(index);
         let node = &mut self.nodes[index];
         if node.process.is_none() {
             return Ok(());
         }
-        let view = self.views[view].clone();
-        let is_new = node.known.as_ref().is_none_or(|known| known.epoch() < view.epoch());
-        let loses = matches!(node.client.state, State::Inside(_, stay) if is_new && view.stay(id) != Some(stay));
+        let view = self.views[view_index].clone();
+        let is_new = node.known_view.as_ref().is_none_or(|known_view| known_view.epoch() < view.epoch());
+        let loses_entry = matches!(node.client.state, State::Inside(_, stay) if is_new && view.stay(id) != Some(stay));
         if is_new {
-            let before = node.known.replace(view.clone());
+            let before = node.known_view.replace(view.clone());
             self.counts.record_view(node.client.state, before, &view, id);
         }
         if self.bug == Some(Bug::ForgesReports) && is_new {
@@ -257,16 +271,16 @@ impl<P: Viewable> World<P> {
         }
         let events = self.step(id, Input::View(view));
         let (lost, others): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| *event == Event::Lost);
-        if lost.len() != usize::from(loses) {
+        if lost.len() != usize::from(loses_entry) {
             return Err(format!("{id} emits {} times that it lost its entry", lost.len()));
         }
-        if loses {
+        if loses_entry {
             self.nodes[index].client.lose();
         }
         self.check_events(id, others)
     }
 
-    /// Delivers forged reports in the name of all members that have something to report.
+    /// Delivers forged empty reports in the name of all other members that report at this view.
     fn forge_reports(&mut self, id: NodeId, view: &View) -> Result<(), String> {
         for from in view.continuing_members().filter(|node| *node != id) {
             let message = Bug::empty_report(view.epoch());
@@ -279,19 +293,19 @@ impl<P: Viewable> World<P> {
     fn renew(&mut self, index: usize) -> Result<(), String> {
         let id = NodeId::from_index(index);
         let stay = self.stay_in_latest(index);
-        let known = self.nodes[index].known.as_ref().and_then(|known| known.stay(id));
-        let is_known = known == stay || self.bug == Some(Bug::RenewsUnknownStays);
+        let known_stay = self.nodes[index].known_view.as_ref().and_then(|known_view| known_view.stay(id));
+        let is_known = known_stay == stay || self.bug == Some(Bug::RenewsUnknownStays);
         if stay.is_none() || !is_known {
             return Ok(());
         }
         let until = self.now + LEASE;
-        self.nodes[index].leased = Some(until);
+        self.nodes[index].lease_end = Some(until);
         self.handle(id, Input::Lease(until))
     }
 
     fn expire_lease(&mut self, index: usize) -> Result<(), String> {
         let node = &mut self.nodes[index];
-        if node.process.is_none() || node.leased.take().is_none() {
+        if node.process.is_none() || node.lease_end.take().is_none() {
             return Ok(());
         }
         let id = NodeId::from_index(index);
@@ -302,7 +316,7 @@ impl<P: Viewable> World<P> {
         self.note(|| format!("{} crashes\n", NodeId::from_index(index)));
         let id = NodeId::from_index(index);
         let node = &mut self.nodes[index];
-        (node.process, node.leased, node.known) = (None, None, None);
+        (node.process, node.lease_end, node.known_view) = (None, None, None);
         node.client = Client::IDLE;
         self.timers.retain(|(owner, _)| *owner != id);
     }
@@ -314,7 +328,7 @@ impl<P: Viewable> World<P> {
         let id = NodeId::from_index(index);
         let node = &mut self.nodes[index];
         node.incarnation = Incarnation(node.incarnation.0 + 1);
-        node.process = Some(Viewed::new(id, (self.make)(id, Group::from_iter([id]))));
+        node.process = Some(Viewed::new(id, (self.new_node)(id, Group::from_iter([id]))));
         self.handle(id, Input::Start { durable: (), incarnation: self.nodes[index].incarnation })
     }
 
@@ -331,6 +345,7 @@ impl<P: Viewable> World<P> {
         self.handle(NodeId::from_index(index), Input::Command(command))
     }
 
+    /// Loses a message, on a FIFO link the newest, if its sender or receiver has crashed since.
     fn lose(&mut self, index: usize) {
         let Some(&index) = self.same_link(index).last() else { return };
         let InFlight { from, incarnation, to, .. } = &self.in_flight[index];
@@ -340,6 +355,7 @@ impl<P: Viewable> World<P> {
         }
     }
 
+    /// Delivers a message, on a FIFO link the oldest. A crashed receiver ignores it.
     fn deliver(&mut self, index: usize) -> Result<(), String> {
         let index = self.same_link(index).first().copied().unwrap_or(index);
         let InFlight { from, to, message, .. } = self.in_flight.remove(index);
@@ -348,13 +364,14 @@ impl<P: Viewable> World<P> {
             return Ok(());
         }
         let message = match self.bug {
-            Some(bug) => bug.apply::<P>(message, receiver.known.as_ref()),
+            Some(bug) => bug.apply::<P>(message, receiver.known_view.as_ref()),
             None => message,
         };
         self.handle(to, Input::Message { from, message })
     }
 
-    /// Returns the messages on the same link if links are FIFO, otherwise only this one.
+    /// Returns the indices of all messages on the same link if links are FIFO, otherwise only this
+    /// one.
     fn same_link(&self, index: usize) -> Vec<usize> {
         let ends = |index: usize| (self.in_flight[index].from, self.in_flight[index].to);
         match self.facts.links {
@@ -428,9 +445,9 @@ impl<P: Viewable> World<P> {
 
     fn check_event(&mut self, id: NodeId, event: Event) -> Result<(), String> {
         let node = &mut self.nodes[id.index()];
-        let stay = node.known.as_ref().and_then(|known| known.stay(id));
-        let checked = node.client.check_event(event, stay, node.leased);
-        match checked.map_err(|violation| format!("the client of {id} {violation}"))? {
+        let stay = node.known_view.as_ref().and_then(|known_view| known_view.stay(id));
+        let entry = node.client.apply_event(event, stay, node.lease_end);
+        match entry.map_err(|violation| format!("the client of {id} {violation}"))? {
             Some((access, fence)) => self.admit(id, access, fence),
             None => Ok(()),
         }
@@ -442,7 +459,7 @@ impl<P: Viewable> World<P> {
         let is_in_the_way = |index: &usize| match self.nodes[*index].client.state {
             State::Inside(other, stay) => {
                 let conflicts = !self.facts.shares || access.conflicts(other);
-                conflicts && (self.stay_in_latest(*index) == Some(stay) || self.nodes[*index].leased.is_some())
+                conflicts && (self.stay_in_latest(*index) == Some(stay) || self.nodes[*index].lease_end.is_some())
             }
             State::Idle | State::Waiting(..) => false,
         };

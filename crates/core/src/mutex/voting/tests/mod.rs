@@ -1,4 +1,5 @@
-//! Tests of the rules of voting: at least one script per rule.
+//! Tests of the rules of voting: at least one script per rule. `crate::mutex::rules` explains the
+//! tests, `crate::testing` the scripts.
 //!
 //! In a group of three, node 1 votes for replica 1, node 3 for replica 2 and node 2 for replica 3;
 //! two votes suffice to enter. In a group of four, node 1 votes for replica 1, node 2 for 2 and 4,
@@ -20,7 +21,7 @@ fn node(me: NodeId, group: Group) -> Voting {
 }
 
 rules! { node, 3;
-    vo_1_a_requesting_node_asks_forevery_vote_and_for_its_own_first("2 acquire", expect![[r#"
+    vo_1_a_requesting_node_asks_for_every_vote_and_for_its_own_first("2 acquire", expect![[r#"
         2 acquire: VO-1 requests 2 of 3 votes with (1, 2); VO-2 gives (1, 2) the vote of replica 3; request → 1; request → 3
     "#]]);
 

@@ -1,4 +1,5 @@
-//! Tests of nodes that do not get enough votes, and retry.
+//! Tests of nodes that do not get enough votes, and retry. `crate::mutex::rules` explains the
+//! tests, `crate::testing` the scripts.
 
 use super::node;
 use crate::mutex::rules::rules;
@@ -24,7 +25,8 @@ rules! { node, 3;
             1 receives vote from 3: VO-3 has enough votes for (1, 1); ENTERS (fence 0.1)
         "#]]);
 
-    /// The waiting time grows up to four answers for each replica, which has room for all nodes.
+    /// The waiting time grows up to four round trips for each replica, which has room for all
+    /// nodes.
     vo_6_waiting_times_grow_with_the_attempts(
         "1 acquire; rest; 2 acquire; rest; 2 fires | rest; 2 fires; rest; 2 fires; rest; 2 fires; rest; 2 fires; rest;
          1 release; rest; 2 fires; rest", expect![[r#"

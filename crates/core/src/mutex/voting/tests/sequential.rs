@@ -1,4 +1,5 @@
-//! Tests of the sequential form: one replica after the other.
+//! Tests of the sequential form: one replica after the other. `crate::mutex::rules` explains the
+//! tests, `crate::testing` the scripts.
 
 use super::super::{RequestMode, Voting};
 use super::BOUNDS;
@@ -7,11 +8,11 @@ use crate::mutex::rules::rules;
 use crate::node::NodeId;
 use expect_test::expect;
 
-fn node(me: NodeId, group: Group) -> Voting {
+fn sequential_node(me: NodeId, group: Group) -> Voting {
     Voting::new(me, group, RequestMode::Sequential, BOUNDS)
 }
 
-rules! { node, 3;
+rules! { sequential_node, 3;
     /// Of three replicas, two are asked.
     vo_1_sequential_requests_stop_at_enough_votes("2 acquire; rest; 2 release; rest", expect![[r#"
         2 acquire: VO-1 requests 2 of 3 votes with (1, 2); request → 1

@@ -9,8 +9,8 @@ use std::string::{String, ToString};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct TestProtocol {
-    busy: bool,
-    /// Increases with every command and message.
+    is_busy: bool,
+    /// Increases with every command and message; the floor of a forgotten instance.
     steps: u64,
 }
 
@@ -56,7 +56,7 @@ impl Protocol for TestProtocol {
             Input::Saved(count) => out.emit(format!("has saved {count}")),
             Input::Suspect(node) => out.emit(format!("suspects {node}")),
             Input::Trust(node) => {
-                self.busy = false;
+                self.is_busy = false;
                 out.emit(format!("trusts {node}"));
             }
             Input::DiskFull => out.emit_ahead("disk is full".into()),
@@ -72,8 +72,8 @@ impl TestProtocol {
         self.steps += 1;
         out.note("step", format_args!("{} so far", self.steps));
         match task {
-            Task::Work => self.busy = true,
-            Task::Rest => self.busy = false,
+            Task::Work => self.is_busy = true,
+            Task::Rest => self.is_busy = false,
             Task::Save(write) => out.save(write),
             Task::SetTimer => out.set_timer(7, Span::exactly(Duration::from_millis(1))),
             Task::CancelTimer => out.cancel_timer(7),
@@ -89,7 +89,7 @@ impl OneOfMany for TestProtocol {
     type Floor = u64;
 
     fn is_idle(&self) -> bool {
-        !self.busy
+        !self.is_busy
     }
 
     fn floor(&self) -> u64 {
@@ -113,6 +113,7 @@ impl Harness {
         Self { node: Many::new(TestProtocol::default(), limits), lines: Vec::new() }
     }
 
+    /// Starts an incarnation that finds these writes on its disk, by name.
     pub(super) fn start(&mut self, incarnation: u64, parts: &[(&'static str, &[u8])]) {
         let mut durable = ManyDurable::default();
         for (name, writes) in parts {
@@ -125,6 +126,7 @@ impl Harness {
         self.step(Input::Command(Named { name, inner: task }));
     }
 
+    /// Delivers a message from the node with the number `from`, counted from 1.
     pub(super) fn message(&mut self, from: usize, name: &'static str, task: Task) {
         let message = Named { name, inner: task };
         self.step(Input::Message { from: NodeId::from_index(from - 1), message });

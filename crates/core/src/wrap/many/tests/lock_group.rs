@@ -26,9 +26,9 @@ pub(super) struct InFlight<P: Protocol> {
 }
 
 impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
-    pub(super) fn new(size: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
+    pub(super) fn new(size: usize, new_lock: impl Fn(NodeId, Group) -> P) -> Self {
         let group = Group::of_size(size);
-        let nodes = group.iter().map(|me| Many::new(make(me, group.clone()), Limits::default())).collect();
+        let nodes = group.iter().map(|me| Many::new(new_lock(me, group.clone()), Limits::default())).collect();
         let (holders, waiting, fences) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         let mut locks = Self { nodes, in_flight: Vec::new(), links: Links::AnyOrder, holders, waiting, fences };
         for me in group.iter() {
@@ -102,8 +102,8 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
     fn check_event(&mut self, me: NodeId, name: &'static str, event: Event) {
         match event {
             Event::Entered { fence, .. } => {
-                let other = self.holders.insert(name, me);
-                assert_eq!(other, None, "{me} enters {name}, which is held by another node");
+                let previous = self.holders.insert(name, me);
+                assert_eq!(previous, None, "{me} enters {name}, which is held by another node");
                 assert!(self.waiting.remove(&(name, me)), "{me} enters {name} without a request");
                 let fences = self.fences.entry(name).or_default();
                 assert!(fences.last() < Some(&fence), "{fence} comes after {fences:?}");

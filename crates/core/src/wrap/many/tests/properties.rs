@@ -18,15 +18,15 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 enum Action {
     /// The node requests the lock if it is idle, or releases it if it is the holder; if it waits,
     /// it may cancel.
-    Turn { node: usize, name: &'static str, cancels: bool, blocking: bool },
-    /// One of the messages in flight arrives.
+    Turn { node: usize, name: &'static str, cancels: bool, is_blocking: bool },
+    /// One of the messages in flight arrives; the index wraps around.
     Deliver(usize),
 }
 
 fn action() -> impl Strategy<Value = Action> {
     let turn = (1..=3_usize, prop::sample::select(&NAMES[..]), prop::bool::weighted(0.2), prop::bool::weighted(0.8));
     prop_oneof![
-        2 => turn.prop_map(|(node, name, cancels, blocking)| Action::Turn { node, name, cancels, blocking }),
+        2 => turn.prop_map(|(node, name, cancels, is_blocking)| Action::Turn { node, name, cancels, is_blocking }),
         5 => any::<usize>().prop_map(Action::Deliver),
     ]
 }
@@ -34,7 +34,7 @@ fn action() -> impl Strategy<Value = Action> {
 impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
     fn act(&mut self, action: Action) {
         match action {
-            Action::Turn { node, name, cancels, blocking } => {
+            Action::Turn { node, name, cancels, is_blocking } => {
                 let me = NodeId::from_index(node - 1);
                 let waits = self.waiting.contains(&(name, me));
                 let command = match (self.holders.get(name) == Some(&me), waits, cancels) {
@@ -42,7 +42,7 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
                     (false, true, true) => Command::Cancel,
                     (false, true, false) => return,
                     (false, false, _) => {
-                        if blocking {
+                        if is_blocking {
                             Command::Acquire
                         } else {
                             Command::Try
@@ -52,11 +52,11 @@ impl<P: OneOfMany<Command = Command, Event = Event>> LockGroup<P> {
                 self.command(node, command, name);
             }
             Action::Deliver(_) if self.in_flight.is_empty() => {}
-            Action::Deliver(choice) => self.deliver(choice % self.in_flight.len()),
+            Action::Deliver(index) => self.deliver(index % self.in_flight.len()),
         }
     }
 
-    /// Every holder releases and every message arrives, until nothing is left to happen.
+    /// Delivers every message and lets every holder release, until all locks are free.
     fn run_until_idle(&mut self) {
         loop {
             self.deliver_all(|_| true);
@@ -129,7 +129,7 @@ proptest! {
 
     /// A node must not forget where the token is, nor the pending requests.
     #[test]
-    fn named_locks_of_a_token_that_is_asked_for_are_safe_and_served(
+    fn named_locks_of_a_requested_token_are_safe_and_served(
         actions in prop::collection::vec(action(), 0..300)
     ) {
         assert_safe_and_served(LockGroup::new(3, TokenRequest::new), actions);
@@ -147,19 +147,19 @@ proptest! {
 
     #[test]
     fn named_locks_of_maekawa_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
-        let make = |me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid);
-        assert_safe_and_live(LockGroup::new(3, make), actions);
+        let new_lock = |me, group| Maekawa::new(me, group, Form::DeadlockFree, Quorums::Grid);
+        assert_safe_and_live(LockGroup::new(3, new_lock), actions);
     }
 
-    /// A non-blocking attempt needs no timer, and timers are all that is missing here.
+    /// Timers do not fire in a `LockGroup`, so all requests are non-blocking: these need no timer.
     #[test]
-    fn named_votes_are_safe_and_forgotten(actions in prop::collection::vec(action(), 0..300)) {
-        let tries = |action| match action {
-            Action::Turn { node, name, cancels, .. } => Action::Turn { node, name, cancels, blocking: false },
-            Action::Deliver(place) => Action::Deliver(place),
+    fn named_locks_of_voting_are_safe_and_live(actions in prop::collection::vec(action(), 0..300)) {
+        let as_try = |action| match action {
+            Action::Turn { node, name, cancels, .. } => Action::Turn { node, name, cancels, is_blocking: false },
+            Action::Deliver(index) => Action::Deliver(index),
         };
         let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
-        let make = |me, group| Voting::new(me, group, RequestMode::AllAtOnce, bounds);
-        assert_safe_and_live(LockGroup::new(3, make), actions.into_iter().map(tries).collect());
+        let new_lock = |me, group| Voting::new(me, group, RequestMode::AllAtOnce, bounds);
+        assert_safe_and_live(LockGroup::new(3, new_lock), actions.into_iter().map(as_try).collect());
     }
 }

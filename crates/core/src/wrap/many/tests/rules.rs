@@ -1,4 +1,5 @@
-//! One test per rule.
+//! One test or more per rule of named instances, MA-1 to MA-7. In the expected lines, `step a: 2 so
+//! far` means that instance `a` handled its second command or message.
 
 use super::harness::{Harness, SavedWrites, Task};
 use super::lock_group::LockGroup;
@@ -105,18 +106,18 @@ fn ma_2_a_timer_that_is_not_set_is_ignored() {
     assert_eq!(harness.node.live(), 1);
 }
 
-fn names_do_not_disturb_each_other<P>(make: impl Fn(NodeId, Group) -> P)
+fn names_do_not_disturb_each_other<P>(new_lock: impl Fn(NodeId, Group) -> P)
 where
     P: OneOfMany<Command = Command, Event = Event>,
 {
-    let mut locks = LockGroup::new(2, make);
-    let entered = |locks: &LockGroup<P>| locks.holders.keys().copied().collect::<Vec<_>>();
+    let mut locks = LockGroup::new(2, new_lock);
+    let held = |locks: &LockGroup<P>| locks.holders.keys().copied().collect::<Vec<_>>();
     locks.command(2, Command::Acquire, "a");
     locks.deliver_all(|_| true);
     locks.command(1, Command::Acquire, "a");
     locks.command(1, Command::Acquire, "b");
     locks.deliver_all(|_| true);
-    assert_eq!(entered(&locks), ["a", "b"], "a node that waits for one lock may enter the other");
+    assert_eq!(held(&locks), ["a", "b"], "a node that waits for one lock may enter the other");
     assert_eq!(locks.holders["b"], NodeId::from_index(0));
     assert_eq!(locks.waiting.len(), 1);
     locks.command(1, Command::Release, "b");
@@ -447,16 +448,16 @@ fn a_named_message_is_described_like_the_inner_one() {
 #[test]
 fn messages_timers_events_and_durable_state_can_be_serialized() {
     use crate::wrap::{Frame, ManyEvent, ReliableTimer};
-    fn writable<T: serde::Serialize + serde::de::DeserializeOwned>() {}
-    writable::<Frame<Named<String, Message>>>();
-    writable::<ReliableTimer<Named<String, u8>>>();
-    writable::<ManyEvent<String, Event>>();
-    writable::<ManyDurable<String, ()>>();
+    fn assert_serializable<T: serde::Serialize + serde::de::DeserializeOwned>() {}
+    assert_serializable::<Frame<Named<String, Message>>>();
+    assert_serializable::<ReliableTimer<Named<String, u8>>>();
+    assert_serializable::<ManyEvent<String, Event>>();
+    assert_serializable::<ManyDurable<String, ()>>();
 }
 
 #[test]
 fn many_can_be_cloned_compared_and_hashed() {
-    fn checkable<T: Clone + Eq + core::hash::Hash + core::fmt::Debug>() {}
-    checkable::<Many<String, RicartAgrawala>>();
-    checkable::<Reliable<Many<String, Central>>>();
+    fn assert_checkable<T: Clone + Eq + core::hash::Hash + core::fmt::Debug>() {}
+    assert_checkable::<Many<String, RicartAgrawala>>();
+    assert_checkable::<Reliable<Many<String, Central>>>();
 }

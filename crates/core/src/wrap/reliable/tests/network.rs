@@ -7,7 +7,8 @@ use crate::wrap::{Copy, Frame, Reliable, ReliableTimer, Retransmission};
 use std::format;
 use std::string::{String, ToString};
 
-/// Sends words on command; saves every word that it receives, and emits it as an event.
+/// The inner protocol under test: sends words on command; saves every word that it receives, and
+/// emits it as an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct WordProtocol {
     pub(super) group: Group,
@@ -17,7 +18,7 @@ pub(super) struct WordProtocol {
 /// peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Word {
-    pub(super) life: u64,
+    pub(super) incarnation: u64,
     pub(super) serial: u64,
 }
 
@@ -98,7 +99,9 @@ pub(super) type ReliableWords = Reliable<WordProtocol>;
 pub(super) struct Network {
     pub(super) nodes: Vec<Node>,
     pub(super) in_flight: Vec<Envelope>,
+    /// All frames ever sent.
     pub(super) sent: Vec<Envelope>,
+    /// All frames that ever arrived, with duplicates.
     pub(super) arrived: Vec<Envelope>,
     trace: String,
 }
@@ -112,16 +115,20 @@ pub(super) struct Envelope {
 
 pub(super) struct Node {
     pub(super) me: NodeId,
-    pub(super) life: Incarnation,
-    pub(super) subject: ReliableWords,
+    pub(super) incarnation: Incarnation,
+    pub(super) reliable: ReliableWords,
     barrier: Barrier<ReliableWords>,
     timers: Vec<ReliableTimer<()>>,
+    /// Saves that a crash would lose.
     unsynced: VecDeque<(NodeId, Word)>,
     pub(super) durable: Log,
+    /// Number of words sent, by own incarnation and receiver.
     pub(super) sent_words: BTreeMap<(u64, NodeId), u64>,
+    /// Words received with their senders, by own incarnation.
     pub(super) received: BTreeMap<u64, Vec<(NodeId, Word)>>,
 }
 
+/// One random step. Indices of nodes, frames and timers wrap around.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     Send { from: usize, to: usize, order: Order },
@@ -136,21 +143,22 @@ pub(super) enum Action {
 #[derive(Default)]
 struct StepRecorder {
     effects: Vec<Effect<ReliableWords>>,
-    sent_words: Vec<String>,
+    /// The effects and notes, as short texts.
+    texts: Vec<String>,
 }
 
 impl Sink<ReliableWords> for StepRecorder {
     fn effect(&mut self, effect: Effect<ReliableWords>) {
-        self.sent_words.push(match &effect {
-            Effect::Send { to, message, order } => format!("{}{} → {to}", print(message), ahead(*order)),
+        self.texts.push(match &effect {
+            Effect::Send { to, message, order } => format!("{}{} → {to}", frame_text(message), order_text(*order)),
             Effect::Multicast { .. } => "a multicast".into(),
-            Effect::Save((_, word)) => format!("saves {}.{}", word.life, word.serial),
+            Effect::Save((_, word)) => format!("saves {}.{}", word.incarnation, word.serial),
             Effect::SetTimer { timer: ReliableTimer::Retransmit(peer), span } => format!("waits {span} for {peer}"),
             Effect::SetTimer { timer: ReliableTimer::Inner(()), span } => format!("sets its timer to {span}"),
             Effect::CancelTimer(ReliableTimer::Retransmit(peer)) => format!("stops waiting for {peer}"),
             Effect::CancelTimer(ReliableTimer::Inner(())) => "cancels its timer".into(),
             Effect::Emit { event: Event::Received { from, word }, .. } => {
-                format!("RECEIVES {}.{} from {from}", word.life, word.serial)
+                format!("RECEIVES {}.{} from {from}", word.incarnation, word.serial)
             }
             Effect::Emit { event: Event::TimerFired, .. } => "TIMER FIRES".into(),
             Effect::Emit { event: Event::Saved(count), .. } => format!("HAS SAVED {count}"),
@@ -159,10 +167,10 @@ impl Sink<ReliableWords> for StepRecorder {
     }
 
     fn note(&mut self, note: Note<'_>) {
-        self.sent_words.push(match note {
+        self.texts.push(match note {
             Note::Rule { rule, text } => format!("{rule} {text}"),
             Note::Delivered { from, parcel: PayloadId { incarnation, number } } => {
-                format!("parcel {incarnation}.{number} of {from}")
+                format!("payload {incarnation}.{number} of {from}")
             }
             Note::Membership(note) => format!("{note:?}"),
             Note::HoldBack { count, names } => format!("{count} wait: {names}"),
@@ -170,21 +178,21 @@ impl Sink<ReliableWords> for StepRecorder {
     }
 }
 
-fn ahead(order: Order) -> &'static str {
+fn order_text(order: Order) -> &'static str {
     match order {
         Order::AfterSaves => "",
         Order::Ahead => " ahead",
     }
 }
 
-fn print(frame: &Frame<Word>) -> String {
+fn frame_text(frame: &Frame<Word>) -> String {
     match frame {
         Frame::Data { pair, base, number, copy, message } => {
             let again = match copy {
                 Copy::First => "",
                 Copy::Again => " again",
             };
-            format!("[{pair} base {base} number {number}: {}.{}]{again}", message.life, message.serial)
+            format!("[{pair} base {base} number {number}: {}.{}]{again}", message.incarnation, message.serial)
         }
         Frame::Ack { pair, below } => format!("[{pair} ack below {below}]"),
     }
@@ -213,6 +221,8 @@ impl Network {
     /// copy 1 > 2     the network duplicates the oldest frame
     /// lose 1 > 2     the network loses the oldest frame
     /// 1 waits 2      the retransmission timer of 1 for 2 fires
+    /// 1 sets         node 1 sets the timer of its inner protocol (likewise `1 cancels`)
+    /// 1 wakes        the inner protocol's timer of 1 fires
     /// 2 syncs        all pending saves of 2 become durable
     /// 2 crashes      2 loses its pending saves and restarts
     /// ```
@@ -226,67 +236,78 @@ impl Network {
     fn run_step(&mut self, line: &str) {
         let words: Vec<_> = line.split_whitespace().collect();
         match words[..] {
-            [from, "says", "all"] => self.send_word_to_all(number(from), Order::AfterSaves),
-            [from, "says", to] => self.send_word(number(from), number(to), Order::AfterSaves),
-            [from, "says", to, "ahead"] => self.send_word(number(from), number(to), Order::Ahead),
-            [from, ">", to] => self.deliver(self.find(from, to, false)),
-            [from, ">", to, "last"] => self.deliver(self.find(from, to, true)),
-            ["copy", from, ">", to] => self.in_flight.push(self.in_flight[self.find(from, to, false)].clone()),
+            [from, "says", "all"] => self.send_word_to_all(node_id(from), Order::AfterSaves),
+            [from, "says", to] => self.send_word(node_id(from), node_id(to), Order::AfterSaves),
+            [from, "says", to, "ahead"] => self.send_word(node_id(from), node_id(to), Order::Ahead),
+            [from, ">", to] => self.deliver(self.oldest(from, to)),
+            [from, ">", to, "last"] => self.deliver(self.newest(from, to)),
+            ["copy", from, ">", to] => self.in_flight.push(self.in_flight[self.oldest(from, to)].clone()),
             ["lose", from, ">", to] => {
-                self.in_flight.remove(self.find(from, to, false));
+                self.in_flight.remove(self.oldest(from, to));
             }
-            [node, "waits", peer] => self.fire(number(node), ReliableTimer::Retransmit(number(peer))),
-            [node, "wakes"] => self.fire(number(node), ReliableTimer::Inner(())),
-            [node, "sets"] => self.command(number(node), Command::SetTimer),
-            [node, "cancels"] => self.command(number(node), Command::CancelTimer),
-            [node, "syncs"] => self.sync(number(node)),
-            [node, "crashes"] => self.crash(number(node)),
+            [node, "waits", peer] => self.fire(node_id(node), ReliableTimer::Retransmit(node_id(peer))),
+            [node, "wakes"] => self.fire(node_id(node), ReliableTimer::Inner(())),
+            [node, "sets"] => self.command(node_id(node), Command::SetTimer),
+            [node, "cancels"] => self.command(node_id(node), Command::CancelTimer),
+            [node, "syncs"] => self.sync(node_id(node)),
+            [node, "crashes"] => self.crash(node_id(node)),
             _ => panic!("'{line}' is not a step of this script language"),
         }
     }
 
-    fn find(&self, from: &str, to: &str, last: bool) -> usize {
-        let (from, to) = (number(from), number(to));
-        let fits = |one: &Envelope| one.from == from && one.to == to;
-        let place = if last { self.in_flight.iter().rposition(fits) } else { self.in_flight.iter().position(fits) };
-        place.unwrap_or_else(|| panic!("no frame is in flight from {from} to {to}; trace so far:\n{}", self.trace))
+    fn oldest(&self, from: &str, to: &str) -> usize {
+        self.on_link(from, to)[0]
+    }
+
+    fn newest(&self, from: &str, to: &str) -> usize {
+        *self.on_link(from, to).last().expect("not empty")
+    }
+
+    /// The indices of the frames in flight from one node to another, oldest first. Panics if there
+    /// is none.
+    fn on_link(&self, from: &str, to: &str) -> Vec<usize> {
+        let (from, to) = (node_id(from), node_id(to));
+        let frames = self.in_flight.iter().enumerate();
+        let indices: Vec<_> =
+            frames.filter(|(_, frame)| (frame.from, frame.to) == (from, to)).map(|(i, _)| i).collect();
+        assert!(!indices.is_empty(), "no frame is in flight from {from} to {to}; trace so far:\n{}", self.trace);
+        indices
     }
 
     pub(super) fn act(&mut self, action: Action) {
         let (size, frames) = (self.nodes.len(), self.in_flight.len());
-        let node = |place: usize| NodeId::from_index(place % size);
+        let node = |index: usize| NodeId::from_index(index % size);
         match action {
             Action::Send { from, to, order } => self.send_word(node(from), node(to), order),
-            Action::Deliver(place) if frames > 0 => self.deliver(place % frames),
-            Action::Duplicate(place) if frames > 0 => self.arrive(self.in_flight[place % frames].clone()),
-            Action::Lose(place) if frames > 0 => {
-                self.in_flight.remove(place % frames);
+            Action::Deliver(index) if frames > 0 => self.deliver(index % frames),
+            Action::Duplicate(index) if frames > 0 => self.arrive(self.in_flight[index % frames].clone()),
+            Action::Lose(index) if frames > 0 => {
+                self.in_flight.remove(index % frames);
             }
             Action::Deliver(_) | Action::Duplicate(_) | Action::Lose(_) => {}
-            Action::Fire { node: place, timer } => {
-                let timers = &self.nodes[node(place).index()].timers;
+            Action::Fire { node: index, timer } => {
+                let timers = &self.nodes[node(index).index()].timers;
                 if !timers.is_empty() {
-                    self.fire(node(place), timers[timer % timers.len()]);
+                    self.fire(node(index), timers[timer % timers.len()]);
                 }
             }
-            Action::Sync(place) => self.sync(node(place)),
-            Action::Crash(place) => self.crash(node(place)),
+            Action::Sync(index) => self.sync(node(index)),
+            Action::Crash(index) => self.crash(node(index)),
         }
     }
 
-    /// Delivers every frame, syncs every disk and fires every timer until nothing is left to
-    /// happen.
+    /// Delivers every frame, syncs every disk and fires every timer until the network is idle.
     pub(super) fn settle(&mut self) {
         for _ in 0..200 {
-            for place in 0..self.nodes.len() {
-                self.sync(NodeId::from_index(place));
+            for index in 0..self.nodes.len() {
+                self.sync(NodeId::from_index(index));
             }
             for envelope in core::mem::take(&mut self.in_flight) {
                 self.arrive(envelope);
             }
             if self.in_flight.is_empty() && self.nodes.iter().all(|node| node.unsynced.is_empty()) {
-                let waiting = self.nodes.iter().find_map(|node| Some((node.me, *node.timers.first()?)));
-                let Some((node, timer)) = waiting else { return };
+                let first_timer = self.nodes.iter().find_map(|node| Some((node.me, *node.timers.first()?)));
+                let Some((node, timer)) = first_timer else { return };
                 self.fire(node, timer);
             }
         }
@@ -295,7 +316,7 @@ impl Network {
 
     fn send_word(&mut self, from: NodeId, to: NodeId, order: Order) {
         let word = self.nodes[from.index()].next_word(to);
-        self.step(from, format!("{from} says {}.{} to {to}", word.life, word.serial), |_| {
+        self.step(from, format!("{from} says {}.{} to {to}", word.incarnation, word.serial), |_| {
             Input::Command(Command::Send { to, word, order })
         });
     }
@@ -313,27 +334,28 @@ impl Network {
         self.step(node, format!("{node} command"), |_| Input::Command(command));
     }
 
-    fn deliver(&mut self, place: usize) {
-        let envelope = self.in_flight.remove(place);
+    fn deliver(&mut self, index: usize) {
+        let envelope = self.in_flight.remove(index);
         self.arrive(envelope);
     }
 
+    /// Delivers a frame, whether or not it was sent.
     pub(super) fn arrive(&mut self, envelope: Envelope) {
         self.arrived.push(envelope.clone());
         let Envelope { from, to, frame } = envelope;
-        let cause = format!("{to} gets {} from {from}", print(&frame));
+        let cause = format!("{to} gets {} from {from}", frame_text(&frame));
         self.step(to, cause, |_| Input::Message { from, message: frame });
     }
 
     fn fire(&mut self, node: NodeId, timer: ReliableTimer<()>) {
         let timers = &mut self.nodes[node.index()].timers;
-        let place = timers.iter().position(|set| *set == timer).expect("the timer is set");
-        timers.remove(place);
+        let index = timers.iter().position(|set| *set == timer).expect("the timer is set");
+        timers.remove(index);
         self.step(node, format!("{node}'s timer fires"), |_| Input::Timer(timer));
     }
 
-    fn sync(&mut self, place: NodeId) {
-        let node = &mut self.nodes[place.index()];
+    fn sync(&mut self, me: NodeId) {
+        let node = &mut self.nodes[me.index()];
         if node.unsynced.is_empty() {
             return;
         }
@@ -345,48 +367,48 @@ impl Network {
             released.push(effect);
         }
         for effect in released {
-            self.carry_out(place, effect);
+            self.execute(me, effect);
         }
-        self.step(place, format!("{place} has synced"), |_| Input::Saved(saved));
+        self.step(me, format!("{me} has synced"), |_| Input::Saved(saved));
     }
 
-    fn crash(&mut self, place: NodeId) {
-        let node = &mut self.nodes[place.index()];
-        node.life = node.life.next();
-        node.subject = Node::subject(node.me, node.subject.inner().group.clone());
+    fn crash(&mut self, me: NodeId) {
+        let node = &mut self.nodes[me.index()];
+        node.incarnation = node.incarnation.next();
+        node.reliable = Node::reliable(node.me, node.reliable.inner().group.clone());
         node.barrier = Barrier::default();
         node.timers.clear();
         node.unsynced.clear();
-        self.start(place);
+        self.start(me);
     }
 
-    fn start(&mut self, place: NodeId) {
-        let incarnation = self.nodes[place.index()].life;
-        self.nodes[place.index()].received.insert(incarnation.0, Vec::new());
-        self.step(place, format!("{place} starts"), |node| Input::Start { durable: node.durable.clone(), incarnation });
+    fn start(&mut self, me: NodeId) {
+        let incarnation = self.nodes[me.index()].incarnation;
+        self.nodes[me.index()].received.insert(incarnation.0, Vec::new());
+        self.step(me, format!("{me} starts"), |node| Input::Start { durable: node.durable.clone(), incarnation });
     }
 
-    fn step(&mut self, place: NodeId, cause: String, input: impl FnOnce(&Node) -> Input<ReliableWords>) {
+    fn step(&mut self, me: NodeId, cause: String, input: impl FnOnce(&Node) -> Input<ReliableWords>) {
         let mut recorder = StepRecorder::default();
-        let node = &mut self.nodes[place.index()];
+        let node = &mut self.nodes[me.index()];
         let input = input(node);
-        node.subject.step(Time::ZERO, input, &mut Effects::new(&mut recorder));
-        self.trace += &format!("{cause}: {}\n", recorder.sent_words.join("; "));
+        node.reliable.step(Time::ZERO, input, &mut Effects::new(&mut recorder));
+        self.trace += &format!("{cause}: {}\n", recorder.texts.join("; "));
         for effect in recorder.effects {
-            if let Some(effect) = self.nodes[place.index()].barrier.admit(effect) {
-                self.carry_out(place, effect);
+            if let Some(effect) = self.nodes[me.index()].barrier.admit(effect) {
+                self.execute(me, effect);
             }
         }
     }
 
-    fn carry_out(&mut self, place: NodeId, effect: Effect<ReliableWords>) {
+    fn execute(&mut self, me: NodeId, effect: Effect<ReliableWords>) {
         let size = self.nodes.len();
-        let node = &mut self.nodes[place.index()];
+        let node = &mut self.nodes[me.index()];
         match effect {
             // A message to a node outside the group is dropped.
             Effect::Send { to, .. } if to.index() >= size => {}
             Effect::Send { to, message, .. } => {
-                let envelope = Envelope { from: place, to, frame: message };
+                let envelope = Envelope { from: me, to, frame: message };
                 self.sent.push(envelope.clone());
                 self.in_flight.push(envelope);
             }
@@ -398,7 +420,7 @@ impl Network {
             }
             Effect::CancelTimer(timer) => node.timers.retain(|set| *set != timer),
             Effect::Emit { event: Event::Received { from, word }, .. } => {
-                node.received.entry(node.life.0).or_default().push((from, word));
+                node.received.entry(node.incarnation.0).or_default().push((from, word));
             }
             Effect::Emit { event: Event::TimerFired | Event::Saved(_), .. } => {}
         }
@@ -409,8 +431,8 @@ impl Node {
     fn new(me: NodeId, group: Group) -> Self {
         Self {
             me,
-            life: Incarnation::FIRST,
-            subject: Self::subject(me, group),
+            incarnation: Incarnation::FIRST,
+            reliable: Self::reliable(me, group),
             barrier: Barrier::default(),
             timers: Vec::new(),
             unsynced: VecDeque::new(),
@@ -420,18 +442,18 @@ impl Node {
         }
     }
 
-    fn subject(me: NodeId, group: Group) -> ReliableWords {
+    fn reliable(me: NodeId, group: Group) -> ReliableWords {
         Reliable::new(me, WordProtocol { group }, Retransmission::default())
     }
 
     fn next_word(&mut self, to: NodeId) -> Word {
-        let count = self.sent_words.entry((self.life.0, to)).or_default();
-        let word = Word { life: self.life.0, serial: *count };
+        let count = self.sent_words.entry((self.incarnation.0, to)).or_default();
+        let word = Word { incarnation: self.incarnation.0, serial: *count };
         *count += 1;
         word
     }
 }
 
-pub(super) fn number(word: &str) -> NodeId {
+pub(super) fn node_id(word: &str) -> NodeId {
     word.parse().ok().and_then(NodeId::new).unwrap_or_else(|| panic!("'{}' is not a node's number", word.to_string()))
 }

@@ -13,22 +13,22 @@ fn assert_order(network: &Network) {
         for received in receiver.received.values() {
             for sender in &network.nodes {
                 let words: Vec<_> = words_of(received, sender.me).collect();
-                assert_run(&words, receiver, sender.me);
+                assert_words_in_order(&words, receiver, sender.me);
             }
         }
     }
 }
 
-fn assert_run(words: &[Word], receiver: &Node, sender: NodeId) {
-    let kept: BTreeSet<_> = words_of(&receiver.durable.0, sender).collect();
-    for run in words.chunk_by(|one, next| one.life == next.life) {
+fn assert_words_in_order(words: &[Word], receiver: &Node, sender: NodeId) {
+    let saved: BTreeSet<_> = words_of(&receiver.durable.0, sender).collect();
+    for run in words.chunk_by(|previous, next| previous.incarnation == next.incarnation) {
         let [first, ..] = run else { continue };
         for (serial, word) in (first.serial..).zip(run) {
             assert_eq!(word.serial, serial, "a gap or a duplicate in the words of {sender}: {words:?}");
         }
-        let earlier = (0..first.serial).map(|serial| Word { life: first.life, serial });
+        let earlier = (0..first.serial).map(|serial| Word { incarnation: first.incarnation, serial });
         for word in earlier {
-            assert!(kept.contains(&word), "{word:?} of {sender} was acknowledged and is lost");
+            assert!(saved.contains(&word), "{word:?} of {sender} was acknowledged and is lost");
         }
     }
     assert!(
@@ -43,10 +43,10 @@ fn assert_all_arrived(network: &Network) {
     for receiver in &network.nodes {
         for sender in &network.nodes {
             let mut known: BTreeSet<_> = words_of(&receiver.durable.0, sender.me).collect();
-            known.extend(words_of(&receiver.received[&receiver.life.0], sender.me));
-            let sent_words = sender.sent_words.get(&(sender.life.0, receiver.me)).copied().unwrap_or(0);
+            known.extend(words_of(&receiver.received[&receiver.incarnation.0], sender.me));
+            let sent_words = sender.sent_words.get(&(sender.incarnation.0, receiver.me)).copied().unwrap_or(0);
             for serial in 0..sent_words {
-                let word = Word { life: sender.life.0, serial };
+                let word = Word { incarnation: sender.incarnation.0, serial };
                 assert!(known.contains(&word), "{} never received {word:?} of {}", receiver.me, sender.me);
             }
         }
@@ -94,15 +94,15 @@ fn order() -> impl Strategy<Value = Order> {
 }
 
 fn action() -> impl Strategy<Value = Action> {
-    let place = || any::<usize>();
+    let index = || any::<usize>();
     prop_oneof![
-        6 => (place(), place(), order()).prop_map(|(from, to, order)| Action::Send { from, to, order }),
-        8 => place().prop_map(Action::Deliver),
-        2 => place().prop_map(Action::Duplicate),
-        3 => place().prop_map(Action::Lose),
-        3 => (place(), place()).prop_map(|(node, timer)| Action::Fire { node, timer }),
-        4 => place().prop_map(Action::Sync),
-        1 => place().prop_map(Action::Crash),
+        6 => (index(), index(), order()).prop_map(|(from, to, order)| Action::Send { from, to, order }),
+        8 => index().prop_map(Action::Deliver),
+        2 => index().prop_map(Action::Duplicate),
+        3 => index().prop_map(Action::Lose),
+        3 => (index(), index()).prop_map(|(node, timer)| Action::Fire { node, timer }),
+        4 => index().prop_map(Action::Sync),
+        1 => index().prop_map(Action::Crash),
     ]
 }
 
@@ -111,12 +111,13 @@ fn action_without_crash() -> impl Strategy<Value = Action> {
     action().prop_filter("no crashes", |action| !matches!(action, Action::Crash(_)))
 }
 
-/// A frame with numbers at every edge, from a node outside the group.
-fn hostile() -> impl Strategy<Value = Envelope> {
+/// A frame with numbers around the limits of the window and of the number range, from a node
+/// outside the group.
+fn hostile_frame() -> impl Strategy<Value = Envelope> {
     let edge = || prop_oneof![0..4_u64, 1_020..1_030_u64, u64::MAX - 3..=u64::MAX, any::<u64>()];
     let pair = (edge(), edge()).prop_map(|(mine, yours)| Pair { mine: Incarnation(mine), yours: Incarnation(yours) });
-    let word = Word { life: u64::MAX, serial: u64::MAX };
-    let frame = (pair, edge(), edge(), any::<bool>()).prop_map(move |(pair, base, number, data)| match data {
+    let word = Word { incarnation: u64::MAX, serial: u64::MAX };
+    let frame = (pair, edge(), edge(), any::<bool>()).prop_map(move |(pair, base, number, is_data)| match is_data {
         true => Frame::Data { pair, base, number, copy: Copy::First, message: word },
         false => Frame::Ack { pair, below: number },
     });
@@ -134,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn without_crashes_every_word_is_heard_exactly_once(
+    fn without_crashes_every_word_is_received_exactly_once(
         actions in prop::collection::vec(action_without_crash(), 0..200),
     ) {
         let mut network = Network::new(3);
@@ -154,15 +155,15 @@ proptest! {
     /// Longer runs with a random generator, from no crash at all to one in nine steps. The seed
     /// replays a run.
     #[test]
-    fn links_are_reliable_whatever_the_seed(seed in 1_u64.., crashes in 0..12_u64) {
+    fn links_are_reliable_in_long_random_runs(seed in 1_u64.., crash_percent in 0..12_u64) {
         let mut random = Random(seed);
-        assert_reliable((0..400).map(|_| random.action(crashes)));
+        assert_reliable((0..400).map(|_| random.action(crash_percent)));
     }
 
     /// A malicious node outside the group can only forge its own messages.
     #[test]
     fn hostile_frames_do_not_disturb_other_links(
-        steps in prop::collection::vec(prop_oneof![action().prop_map(Ok), hostile().prop_map(Err)], 0..120),
+        steps in prop::collection::vec(prop_oneof![action().prop_map(Ok), hostile_frame().prop_map(Err)], 0..120),
     ) {
         let mut network = Network::new(2);
         for step in steps {
@@ -177,13 +178,13 @@ proptest! {
         assert_all_arrived(&network);
     }
 
-    /// A faulty peer can harm its own messages, and nothing else.
+    /// Neither a faulty peer nor a node outside the group can make a node panic.
     #[test]
-    fn no_frame_makes_a_node_panic(envelopes in prop::collection::vec((hostile(), any::<bool>()), 0..60)) {
+    fn no_frame_makes_a_node_panic(envelopes in prop::collection::vec((hostile_frame(), any::<bool>()), 0..60)) {
         let mut network = Network::new(2);
         network.run("1 says 2, 1 says 2, 2 says 1, 1 crashes, 1 says 2");
-        for (envelope, of_a_peer) in envelopes {
-            let from = if of_a_peer { NodeId::from_index(1) } else { envelope.from };
+        for (envelope, is_from_peer) in envelopes {
+            let from = if is_from_peer { NodeId::from_index(1) } else { envelope.from };
             network.arrive(Envelope { from, to: NodeId::from_index(0), ..envelope });
         }
     }
@@ -193,23 +194,24 @@ proptest! {
 struct Random(u64);
 
 impl Random {
-    fn below(&mut self, sides: u64) -> u64 {
+    /// A number from 0 to `bound` - 1.
+    fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        self.0 % sides
+        self.0 % bound
     }
 
-    fn action(&mut self, crashes: u64) -> Action {
-        let place = self.below(1 << 16) as usize;
+    fn action(&mut self, crash_percent: u64) -> Action {
+        let index = self.below(1 << 16) as usize;
         match self.below(100) {
-            below if below < crashes => Action::Crash(place),
-            0..25 => Action::Send { from: place, to: self.below(2) as usize, order: Order::AfterSaves },
-            25..65 => Action::Deliver(place),
-            65..72 => Action::Duplicate(place),
-            72..80 => Action::Lose(place),
-            80..90 => Action::Fire { node: place, timer: self.below(8) as usize },
-            90.. => Action::Sync(place),
+            percentile if percentile < crash_percent => Action::Crash(index),
+            0..25 => Action::Send { from: index, to: self.below(2) as usize, order: Order::AfterSaves },
+            25..65 => Action::Deliver(index),
+            65..72 => Action::Duplicate(index),
+            72..80 => Action::Lose(index),
+            80..90 => Action::Fire { node: index, timer: self.below(8) as usize },
+            90.. => Action::Sync(index),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! One script per rule.
+//! One script or more per rule of reliable links, RL-1 to RL-10. `Network::run` defines the steps
+//! of a script; a word `0.1` in a trace is the second word of incarnation 0.
 
-use super::network::{Command, Envelope, Log, Network, ReliableWords, Word, WordProtocol, number};
+use super::network::{Command, Envelope, Log, Network, ReliableWords, Word, WordProtocol, node_id};
 use crate::wrap::prelude::*;
 use crate::wrap::reliable::link::{BATCH, WINDOW};
 use crate::wrap::{Copy, Frame, Pair, Reliable, ReliableTimer, Retransmission};
@@ -31,8 +32,8 @@ rules! {
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] ahead → 2
             1's timer fires: RL-2 sends 0 to 2 again; [0→0 base 0 number 0: 0.0] again → 2; RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again ahead → 2; waits 100ms..150ms for 2
             1's timer fires: RL-2 sends 0 to 2 again; [0→0 base 0 number 0: 0.0] again → 2; RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again ahead → 2; waits 200ms..300ms for 2
-            2 gets [0→0 base 0 number 0: 0.0] again from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
-            2 gets [0→0 base 0 number 1: 0.1] again from 1: parcel 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; [0→0 ack below 2] → 1
+            2 gets [0→0 base 0 number 0: 0.0] again from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
+            2 gets [0→0 base 0 number 1: 0.1] again from 1: payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; [0→0 ack below 2] → 1
         "#]]);
 
     rl_3_delivery_is_in_order_whatever_the_order_of_arrival(
@@ -42,13 +43,13 @@ rules! {
             1 says 0.2 to 2: [0→0 base 0 number 2: 0.2] → 2
             2 gets [0→0 base 0 number 2: 0.2] from 1: RL-3 holds 2 from 1 back
             2 gets [0→0 base 0 number 1: 0.1] from 1: RL-3 holds 1 from 1 back
-            2 gets [0→0 base 0 number 0: 0.0] from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; parcel 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; parcel 0.2 of 1; saves 0.2; RECEIVES 0.2 from 1; [0→0 ack below 3] → 1
+            2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; payload 0.2 of 1; saves 0.2; RECEIVES 0.2 from 1; [0→0 ack below 3] → 1
         "#]]);
 
     rl_4_a_duplicate_is_acknowledged_and_not_delivered(
         "1 says 2, copy 1 > 2, 1 > 2, 2 syncs, lose 2 > 1, 1 > 2", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
-            2 gets [0→0 base 0 number 0: 0.0] from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
+            2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             2 has synced: HAS SAVED 1
             2 gets [0→0 base 0 number 0: 0.0] from 1: RL-4 has received 0 from 1 before; [0→0 ack below 1] → 1
         "#]]);
@@ -58,10 +59,10 @@ rules! {
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] → 2
             1's timer fires: RL-2 sends 0 to 2 again; [0→0 base 0 number 0: 0.0] again → 2; RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again → 2; waits 100ms..150ms for 2
-            2 gets [0→0 base 0 number 0: 0.0] from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
+            2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             2 has synced: HAS SAVED 1
             1 gets [0→0 ack below 1] from 2: waits 50ms..75ms for 2
-            2 gets [0→0 base 0 number 1: 0.1] from 1: parcel 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; [0→0 ack below 2] → 1
+            2 gets [0→0 base 0 number 1: 0.1] from 1: payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; [0→0 ack below 2] → 1
             2 has synced: HAS SAVED 2
             1 gets [0→0 ack below 2] from 2: stops waiting for 2
         "#]]);
@@ -69,7 +70,7 @@ rules! {
     rl_6_a_stale_acknowledgement_changes_nothing(
         "1 says 2, 1 > 2, 2 syncs, copy 2 > 1, 2 > 1, 1 says 2, 2 > 1", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
-            2 gets [0→0 base 0 number 0: 0.0] from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
+            2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             2 has synced: HAS SAVED 1
             1 gets [0→0 ack below 1] from 2: stops waiting for 2
             1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] → 2; waits 50ms..75ms for 2
@@ -80,27 +81,27 @@ rules! {
         "1 says 2, 1 > 2, 2 syncs, 2 > 1, 1 says 2, 1 says 2, 1 > 2, 1 waits 2
          2 crashes, 2 says 1, 2 > 1, lose 1 > 2, lose 1 > 2, lose 1 > 2, 1 > 2 last, 1 > 2 last", expect![[r#"
              1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
-             2 gets [0→0 base 0 number 0: 0.0] from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
+             2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
              2 has synced: HAS SAVED 1
              1 gets [0→0 ack below 1] from 2: stops waiting for 2
              1 says 0.1 to 2: [0→0 base 0 number 1: 0.1] → 2; waits 50ms..75ms for 2
              1 says 0.2 to 2: [0→0 base 0 number 2: 0.2] → 2
-             2 gets [0→0 base 0 number 1: 0.1] from 1: parcel 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; [0→0 ack below 2] → 1
+             2 gets [0→0 base 0 number 1: 0.1] from 1: payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; [0→0 ack below 2] → 1
              1's timer fires: RL-2 sends 1 to 2 again; [0→0 base 0 number 1: 0.1] again → 2; RL-2 sends 2 to 2 again; [0→0 base 0 number 2: 0.2] again → 2; waits 100ms..150ms for 2
              2 starts: 
              2 says 1.0 to 1: [1→0 base 0 number 0: 1.0] → 1; waits 50ms..75ms for 1
-             1 gets [1→0 base 0 number 0: 1.0] from 2: RL-7 learns of incarnation 1 of 2, after 0; RL-7 sends 1 to 2 again; [0→1 base 1 number 1: 0.1] again → 2; RL-7 sends 2 to 2 again; [0→1 base 1 number 2: 0.2] again → 2; waits 50ms..75ms for 2; parcel 1.0 of 2; saves 1.0; RECEIVES 1.0 from 2; [0→1 ack below 1] → 2
+             1 gets [1→0 base 0 number 0: 1.0] from 2: RL-7 learns of incarnation 1 of 2, after 0; RL-7 sends 1 to 2 again; [0→1 base 1 number 1: 0.1] again → 2; RL-7 sends 2 to 2 again; [0→1 base 1 number 2: 0.2] again → 2; waits 50ms..75ms for 2; payload 1.0 of 2; saves 1.0; RECEIVES 1.0 from 2; [0→1 ack below 1] → 2
              2 gets [0→1 base 1 number 2: 0.2] again from 1: RL-3 holds 2 from 1 back
-             2 gets [0→1 base 1 number 1: 0.1] again from 1: parcel 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; parcel 0.2 of 1; saves 0.2; RECEIVES 0.2 from 1; [1→0 ack below 3] → 1
+             2 gets [0→1 base 1 number 1: 0.1] again from 1: payload 0.1 of 1; saves 0.1; RECEIVES 0.1 from 1; payload 0.2 of 1; saves 0.2; RECEIVES 0.2 from 1; [1→0 ack below 3] → 1
          "#]]);
 
     rl_7_messages_of_a_restarted_sender_are_no_duplicates(
         "1 says 2, 1 > 2, 1 crashes, 1 says 2, 1 > 2", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
-            2 gets [0→0 base 0 number 0: 0.0] from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
+            2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             1 starts: 
             1 says 1.0 to 2: [1→0 base 0 number 0: 1.0] → 2; waits 50ms..75ms for 2
-            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of 1, after 0; parcel 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [0→1 ack below 1] → 1
+            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of 1, after 0; payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [0→1 ack below 1] → 1
         "#]]);
 
     rl_7_messages_held_back_from_the_former_incarnation_are_forgotten(
@@ -112,16 +113,16 @@ rules! {
             1 says 1.0 to 2: [1→0 base 0 number 0: 1.0] → 2; waits 50ms..75ms for 2
             1 says 1.1 to 2: [1→0 base 0 number 1: 1.1] → 2
             2 gets [1→0 base 0 number 1: 1.1] from 1: RL-7 learns of incarnation 1 of 1, after 0; RL-3 holds 1 from 1 back
-            2 gets [1→0 base 0 number 0: 1.0] from 1: parcel 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; parcel 1.1 of 1; saves 1.1; RECEIVES 1.1 from 1; [0→1 ack below 2] → 1
+            2 gets [1→0 base 0 number 0: 1.0] from 1: payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; payload 1.1 of 1; saves 1.1; RECEIVES 1.1 from 1; [0→1 ack below 2] → 1
         "#]]);
 
     rl_8_frames_of_a_past_incarnation_are_dropped(
         "1 says 2, copy 1 > 2, 1 > 2, 1 crashes, 1 says 2, 1 > 2 last, 1 > 2, 2 syncs, 2 > 1", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
-            2 gets [0→0 base 0 number 0: 0.0] from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
+            2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             1 starts: 
             1 says 1.0 to 2: [1→0 base 0 number 0: 1.0] → 2; waits 50ms..75ms for 2
-            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of 1, after 0; parcel 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [0→1 ack below 1] → 1
+            2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of 1, after 0; payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [0→1 ack below 1] → 1
             2 gets [0→0 base 0 number 0: 0.0] from 1: RL-8 drops a frame of 1's past incarnation 0
             2 has synced: HAS SAVED 2
             1 gets [0→0 ack below 1] from 2: RL-8 drops an acknowledgement of 2 to a past incarnation of ours
@@ -133,7 +134,7 @@ rules! {
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
             2 gets [0→0 base 0 number 0: 0.0] from 1: RL-9 does not deliver 0 from 1: it is for our past incarnation 0; [1→0 ack below 0] → 1
             1 gets [1→0 ack below 0] from 2: RL-7 learns of incarnation 1 of 2, after 0; RL-7 sends 0 to 2 again; [0→1 base 0 number 0: 0.0] again → 2; waits 50ms..75ms for 2
-            2 gets [0→1 base 0 number 0: 0.0] again from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [1→0 ack below 1] → 1
+            2 gets [0→1 base 0 number 0: 0.0] again from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [1→0 ack below 1] → 1
             2 has synced: HAS SAVED 1
             1 gets [1→0 ack below 1] from 2: stops waiting for 2
         "#]]);
@@ -141,7 +142,7 @@ rules! {
     rl_9_when_both_restarted_each_learns_of_the_other(
         "1 says 2, 1 > 2, 2 syncs, 2 > 1, 1 crashes, 2 crashes, 1 says 2, 1 > 2, 2 > 1, 1 > 2, 2 syncs, 2 > 1", expect![[r#"
             1 says 0.0 to 2: [0→0 base 0 number 0: 0.0] → 2; waits 50ms..75ms for 2
-            2 gets [0→0 base 0 number 0: 0.0] from 1: parcel 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
+            2 gets [0→0 base 0 number 0: 0.0] from 1: payload 0.0 of 1; saves 0.0; RECEIVES 0.0 from 1; [0→0 ack below 1] → 1
             2 has synced: HAS SAVED 1
             1 gets [0→0 ack below 1] from 2: stops waiting for 2
             1 starts: 
@@ -149,7 +150,7 @@ rules! {
             1 says 1.0 to 2: [1→0 base 0 number 0: 1.0] → 2; waits 50ms..75ms for 2
             2 gets [1→0 base 0 number 0: 1.0] from 1: RL-7 learns of incarnation 1 of 1, after 0; RL-9 does not deliver 0 from 1: it is for our past incarnation 0; [1→1 ack below 0] → 1
             1 gets [1→1 ack below 0] from 2: RL-7 learns of incarnation 1 of 2, after 0; RL-7 sends 0 to 2 again; [1→1 base 0 number 0: 1.0] again → 2; waits 50ms..75ms for 2
-            2 gets [1→1 base 0 number 0: 1.0] again from 1: parcel 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [1→1 ack below 1] → 1
+            2 gets [1→1 base 0 number 0: 1.0] again from 1: payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [1→1 ack below 1] → 1
             2 has synced: HAS SAVED 1
             1 gets [1→1 ack below 1] from 2: stops waiting for 2
         "#]]);
@@ -161,7 +162,7 @@ rules! {
             1 command: sets its timer to 1ms
             1 command: cancels its timer
             2 says 0.0 to 1: [0→0 base 0 number 0: 0.0] → 1; waits 50ms..75ms for 1
-            1 gets [0→0 base 0 number 0: 0.0] from 2: parcel 0.0 of 2; saves 0.0; RECEIVES 0.0 from 2; [0→0 ack below 1] → 2
+            1 gets [0→0 base 0 number 0: 0.0] from 2: payload 0.0 of 2; saves 0.0; RECEIVES 0.0 from 2; [0→0 ack below 1] → 2
             1 has synced: HAS SAVED 1
         "#]]);
 
@@ -169,7 +170,7 @@ rules! {
         "1 crashes, 1 says 1, 1 > 1, 1 syncs, 1 > 1", expect![[r#"
             1 starts: 
             1 says 1.0 to 1: [1→1 base 0 number 0: 1.0] → 1; waits 50ms..75ms for 1
-            1 gets [1→1 base 0 number 0: 1.0] from 1: parcel 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [1→1 ack below 1] → 1
+            1 gets [1→1 base 0 number 0: 1.0] from 1: payload 1.0 of 1; saves 1.0; RECEIVES 1.0 from 1; [1→1 ack below 1] → 1
             1 has synced: HAS SAVED 1
             1 gets [1→1 ack below 1] from 1: stops waiting for 1
         "#]]);
@@ -179,13 +180,13 @@ rules! {
 fn rl_2_the_timeout_does_not_exceed_the_maximum() {
     let mut network = Network::new(2);
     network.run("1 says 2");
-    let spans: Vec<_> = (0..8).map(|_| last_wait(&network.run("1 waits 2"))).collect();
+    let spans: Vec<_> = (0..8).map(|_| last_timeout(&network.run("1 waits 2"))).collect();
     let expected = ["100ms..150ms", "200ms..300ms", "400ms..600ms", "800ms..1.2s", "1.6s..2.4s"];
     assert_eq!(spans[..5], expected);
     assert_eq!(spans[5..], ["1.6s..2.4s"; 3]);
 }
 
-fn last_wait(trace: &str) -> String {
+fn last_timeout(trace: &str) -> String {
     let (_, rest) = trace.rsplit_once("waits ").expect("a wait");
     rest.split(' ').next().expect("a span").into()
 }
@@ -213,14 +214,14 @@ fn rl_6_an_acknowledged_batch_starts_the_next_one_at_once() {
     let mut batches = Vec::new();
     while !network.in_flight.is_empty() {
         let batch = core::mem::take(&mut network.in_flight);
-        batches.push(batch.iter().filter(|one| is_again(&one.frame)).count());
+        batches.push(batch.iter().filter(|envelope| is_retransmission(&envelope.frame)).count());
         batch.into_iter().for_each(|envelope| network.arrive(envelope));
         network.run("2 syncs");
         let acknowledgements = core::mem::take(&mut network.in_flight);
         acknowledgements.into_iter().for_each(|envelope| network.arrive(envelope));
     }
     assert_eq!(batches, [BATCH, BATCH, 10]);
-    assert_eq!(network.nodes[0].subject.unacknowledged(number("2")), 1);
+    assert_eq!(network.nodes[0].reliable.unacknowledged(node_id("2")), 1);
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn rl_6_one_acknowledgement_may_cover_the_whole_retransmission() {
     let mut network = Network::new(2);
     (0..2 * BATCH).for_each(|_| drop(network.run("1 says 2, 1 > 2, 2 syncs, lose 2 > 1")));
     network.run("1 waits 2, 1 > 2");
-    network.in_flight.retain(|one| !is_again(&one.frame));
+    network.in_flight.retain(|envelope| !is_retransmission(&envelope.frame));
     expect![[r#"
         1 gets [0→0 ack below 128] from 2: stops waiting for 2
     "#]]
@@ -236,14 +237,14 @@ fn rl_6_one_acknowledgement_may_cover_the_whole_retransmission() {
     assert!(network.in_flight.is_empty());
 }
 
-fn is_again(frame: &Frame<Word>) -> bool {
+fn is_retransmission(frame: &Frame<Word>) -> bool {
     matches!(frame, Frame::Data { copy: Copy::Again, .. })
 }
 
 #[test]
 fn rl_10_impossible_frames_are_dropped() {
     let pair = |mine, yours| Pair { mine: Incarnation(mine), yours: Incarnation(yours) };
-    let word = Word { life: 0, serial: 0 };
+    let word = Word { incarnation: 0, serial: 0 };
     let data = |pair, base, number| Frame::Data { pair, base, number, copy: Copy::First, message: word };
     let frames = [
         data(pair(0, 1), 0, 0),
@@ -259,9 +260,9 @@ fn rl_10_impossible_frames_are_dropped() {
     let mut network = Network::new(2);
     network.run("1 says 2");
     for frame in frames {
-        let (from, to) = (number("2"), number("1"));
+        let (from, to) = (node_id("2"), node_id("1"));
         network.arrive(Envelope { from, to, frame });
-        assert_eq!(network.nodes[0].subject.unacknowledged(from), 1);
+        assert_eq!(network.nodes[0].reliable.unacknowledged(from), 1);
     }
     assert_eq!(network.in_flight.len(), 1, "no frame is sent in answer");
     assert!(network.nodes[0].received[&0].is_empty(), "no message is delivered");
@@ -282,7 +283,7 @@ fn rl_10_impossible_frames_are_dropped() {
 fn rl_10_the_last_number_in_the_window_is_held_and_no_later_one() {
     let mut node = node_of(1);
     let pair = Pair { mine: Incarnation::FIRST, yours: Incarnation::FIRST };
-    let word = Word { life: 0, serial: 0 };
+    let word = Word { incarnation: 0, serial: 0 };
     let base = u64::MAX - WINDOW;
     for number in (base..=u64::MAX).rev() {
         let frame = Frame::Data { pair, base, number, copy: Copy::First, message: word };
@@ -309,7 +310,7 @@ fn step(node: &mut ReliableWords, input: Input<ReliableWords>) -> Vec<Effect<Rel
 #[test]
 fn an_incarnation_starts_without_links() {
     let mut node = node_of(1);
-    let (peer, word, order) = (NodeId::from_index(1), Word { life: 0, serial: 0 }, Order::AfterSaves);
+    let (peer, word, order) = (NodeId::from_index(1), Word { incarnation: 0, serial: 0 }, Order::AfterSaves);
     step(&mut node, Input::Command(Command::Send { to: peer, word, order }));
     step(&mut node, Input::Start { durable: Log::default(), incarnation: Incarnation(1) });
     assert_eq!(node.unacknowledged(peer), 0);
@@ -331,7 +332,7 @@ fn a_first_timeout_above_the_maximum_is_kept() {
     let first = Span::exactly(Duration::from_secs(5));
     let retransmission = Retransmission { first, longest: Duration::from_secs(1) };
     let mut node = Reliable::new(NodeId::from_index(0), WordProtocol { group: Group::of_size(2) }, retransmission);
-    let (peer, word, order) = (NodeId::from_index(1), Word { life: 0, serial: 0 }, Order::AfterSaves);
+    let (peer, word, order) = (NodeId::from_index(1), Word { incarnation: 0, serial: 0 }, Order::AfterSaves);
     step(&mut node, Input::Command(Command::Send { to: peer, word, order }));
     let effects = step(&mut node, Input::Timer(ReliableTimer::Retransmit(peer)));
     assert!(matches!(effects[..], [Effect::Send { .. }, Effect::SetTimer { span, .. }] if span == first));
@@ -340,22 +341,22 @@ fn a_first_timeout_above_the_maximum_is_kept() {
 #[test]
 fn frames_describe_what_they_carry() {
     let pair = Pair { mine: Incarnation(3), yours: Incarnation(4) };
-    let message = Word { life: 0, serial: 0 };
+    let message = Word { incarnation: 0, serial: 0 };
     let data = |copy| Frame::Data { pair, base: 0, number: 9, copy, message };
     let ack = Frame::<Word>::Ack { pair, below: 1 };
     let described = |frame: &Frame<Word>| {
         assert!(frame.is_wrapped());
         (frame.kind(), frame.class(), frame.on_behalf_of(), frame.payload_id())
     };
-    let whose = Some(NodeId::from_index(0));
-    let parcel = Some(PayloadId { incarnation: Incarnation(3), number: 9 });
-    assert_eq!(described(&data(Copy::First)), ("word", Class::Announcement, whose, parcel));
-    assert_eq!(described(&data(Copy::Again)), ("word", Class::Control, whose, parcel));
+    let client = Some(NodeId::from_index(0));
+    let payload = Some(PayloadId { incarnation: Incarnation(3), number: 9 });
+    assert_eq!(described(&data(Copy::First)), ("word", Class::Announcement, client, payload));
+    assert_eq!(described(&data(Copy::Again)), ("word", Class::Control, client, payload));
     assert_eq!(described(&ack), ("ack", Class::Control, None, None));
 }
 
 #[test]
 fn a_reliable_node_can_be_cloned_compared_and_hashed() {
-    fn checkable<T: Clone + Eq + core::hash::Hash + core::fmt::Debug>() {}
-    checkable::<Reliable<crate::mutex::RicartAgrawala>>();
+    fn assert_checkable<T: Clone + Eq + core::hash::Hash + core::fmt::Debug>() {}
+    assert_checkable::<Reliable<crate::mutex::RicartAgrawala>>();
 }

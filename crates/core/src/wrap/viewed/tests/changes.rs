@@ -5,17 +5,17 @@ use crate::mutex::{Central, ClientState, Command, TokenRequest, TokenRing, token
 use crate::wrap::prelude::*;
 use crate::wrap::{Content, Envelope, ViewedTimer};
 
-fn all(epoch: u64) -> View {
+fn view_of_all(epoch: u64) -> View {
     view(epoch, [(1, 1), (2, 1), (3, 1)])
 }
 
 #[test]
 fn vw_2_a_member_reports_once_per_view() {
     let mut member = Harness::acting(2, 3, Central::new);
-    assert_eq!(member.view(&all(2)), ["report of view 2 to all of 1,2,3"]);
-    assert_eq!(member.view(&all(2)), NO_EFFECTS);
-    assert_eq!(member.view(&all(1)), NO_EFFECTS);
-    assert_eq!(member.view(&all(3)), ["report of view 3 to all of 1,2,3"]);
+    assert_eq!(member.view(&view_of_all(2)), ["report of view 2 to all of 1,2,3"]);
+    assert_eq!(member.view(&view_of_all(2)), NO_EFFECTS);
+    assert_eq!(member.view(&view_of_all(1)), NO_EFFECTS);
+    assert_eq!(member.view(&view_of_all(3)), ["report of view 3 to all of 1,2,3"]);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn vw_2_a_member_that_is_alone_sends_no_report_and_continues() {
 fn vw_2_a_member_stops_acting_in_the_previous_view() {
     let mut member = Harness::acting(2, 3, Central::new);
     assert_eq!(member.command(Command::Acquire), ["request of view 1 to 1"]);
-    member.view(&all(2));
+    member.view(&view_of_all(2));
     assert!(!member.acts());
     assert_eq!(member.receive(1, 1, grant(2, 1, 1, 1)), NO_EFFECTS);
     assert_eq!(member.command(Command::Cancel), NO_EFFECTS);
@@ -46,13 +46,13 @@ fn vw_2_a_member_stops_acting_in_the_previous_view() {
 
 #[test]
 fn vw_2_a_frozen_member_reports_too() {
-    assert_eq!(holder().at(99).view(&all(2)), ["report of view 2 to all of 1,2,3"]);
+    assert_eq!(holder().at(99).view(&view_of_all(2)), ["report of view 2 to all of 1,2,3"]);
 }
 
 #[test]
 fn vw_3_a_member_starts_with_the_reports_of_all_earlier_members() {
     let mut coordinator = Harness::acting(1, 3, Central::new);
-    coordinator.view(&all(2));
+    coordinator.view(&view_of_all(2));
     assert_eq!(coordinator.command(Command::Acquire), NO_EFFECTS);
     assert_eq!(coordinator.report(2, 2, ClientState::Idle), NO_EFFECTS);
     assert_eq!(coordinator.report(2, 2, ClientState::Idle), NO_EFFECTS, "the same report twice is one report");
@@ -63,10 +63,10 @@ fn vw_3_a_member_starts_with_the_reports_of_all_earlier_members() {
 #[test]
 fn vw_3_members_do_not_wait_for_a_joiner() {
     let with_a_joiner = view(2, [(1, 1), (2, 1), (3, 2)]);
-    let mut veteran = Harness::acting(1, 2, Central::new);
-    veteran.view(&with_a_joiner);
-    veteran.report(2, 2, ClientState::Idle);
-    assert!(veteran.acts());
+    let mut continuing = Harness::acting(1, 2, Central::new);
+    continuing.view(&with_a_joiner);
+    continuing.report(2, 2, ClientState::Idle);
+    assert!(continuing.acts());
 }
 
 #[test]
@@ -95,17 +95,17 @@ fn vw_3_reports_that_arrive_before_the_view_count() {
     assert_eq!(member.report(2, 2, ClientState::Idle), NO_EFFECTS);
     assert_eq!(member.report(3, 2, ClientState::Idle), NO_EFFECTS);
     assert!(member.acts(), "it has not received the view, and its lease is valid");
-    member.view(&all(2));
+    member.view(&view_of_all(2));
     assert!(member.acts());
-    assert_eq!(member.member.view(), Some(&all(2)));
+    assert_eq!(member.member.view(), Some(&view_of_all(2)));
 }
 
 #[test]
 fn vw_3_a_later_view_starts_it_over() {
     let mut member = Harness::acting(1, 3, Central::new);
-    member.view(&all(2));
+    member.view(&view_of_all(2));
     member.report(2, 2, ClientState::Idle);
-    assert_eq!(member.view(&all(3)), ["report of view 3 to all of 1,2,3"]);
+    assert_eq!(member.view(&view_of_all(3)), ["report of view 3 to all of 1,2,3"]);
     member.report(3, 2, ClientState::Idle);
     member.report(3, 3, ClientState::Idle);
     assert!(!member.acts(), "node 2 reported for view 2 only");
@@ -126,7 +126,7 @@ fn vw_3_views_may_be_skipped() {
 #[test]
 fn vw_3_no_member_starts_without_a_lease() {
     let mut member = Harness::acting(1, 3, Central::new);
-    member.at(10).view(&all(2));
+    member.at(10).view(&view_of_all(2));
     member.report(2, 2, ClientState::Idle);
     member.report(3, 2, ClientState::Idle);
     assert_eq!(member.command(Command::Acquire), NO_EFFECTS);
@@ -156,7 +156,7 @@ fn vw_3_a_new_coordinator_grants_to_waiters_if_the_holder_was_removed() {
 #[test]
 fn vw_3_a_holder_that_stays_keeps_its_entry() {
     let mut holder = holder();
-    holder.view(&all(2));
+    holder.view(&view_of_all(2));
     assert_eq!(holder.at(4).lease(14), ["has a lease for 10ms", "may stay until 14ms of its clock"]);
     assert_eq!(holder.report(1, 2, WAITING), NO_EFFECTS);
     assert_eq!(holder.report(3, 2, ClientState::Idle), NO_EFFECTS);
@@ -166,25 +166,28 @@ fn vw_3_a_holder_that_stays_keeps_its_entry() {
 
 #[test]
 fn vw_3_every_view_has_one_token_and_the_holder_has_it() {
-    let begins = |number, client_state| {
+    let started = |number, client_state| {
         let mut member = Harness::acting(number, 3, TokenRequest::new);
-        member.view(&all(2));
+        member.view(&view_of_all(2));
         for other in [1, 2, 3].into_iter().filter(|other| *other != number) {
             member.report(other, 2, if other == 3 { client_state } else { ClientState::Idle });
         }
         member
     };
-    assert_eq!(begins(1, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
-    assert_eq!(begins(2, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
-    assert_eq!(begins(1, ClientState::Idle).command(Command::Acquire), ["ENTERS (fence 2.8, until 10ms of its clock)"]);
-    assert_eq!(begins(2, ClientState::Idle).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
+    assert_eq!(started(1, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
+    assert_eq!(started(2, HOLDING).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
+    assert_eq!(
+        started(1, ClientState::Idle).command(Command::Acquire),
+        ["ENTERS (fence 2.8, until 10ms of its clock)"]
+    );
+    assert_eq!(started(2, ClientState::Idle).command(Command::Acquire), ["request of view 2 to all of 1,2,3"]);
 }
 
 #[test]
 fn vw_4_a_message_of_an_older_view_is_dropped() {
     let mut member = Harness::acting(2, 3, Central::new);
     member.command(Command::Acquire);
-    member.view(&all(2));
+    member.view(&view_of_all(2));
     member.report(1, 2, ClientState::Idle);
     member.report(3, 2, ClientState::Idle);
     let old = Envelope { epoch: Epoch(1), content: Content::Inner(grant(2, 6, 1, 1)) };
@@ -196,7 +199,7 @@ fn vw_4_a_message_of_an_older_view_is_dropped() {
 fn vw_4_a_message_of_a_newer_view_is_held_until_the_member_acts_in_it() {
     let mut coordinator = Harness::acting(1, 3, Central::new);
     assert_eq!(coordinator.receive(3, 2, request(3, 6)), NO_EFFECTS);
-    assert_eq!(coordinator.view(&all(2)), ["report of view 2 to all of 1,2,3"]);
+    assert_eq!(coordinator.view(&view_of_all(2)), ["report of view 2 to all of 1,2,3"]);
     assert_eq!(coordinator.receive(2, 2, request(2, 6)), NO_EFFECTS);
     assert_eq!(coordinator.report(3, 2, ClientState::Idle), NO_EFFECTS);
     assert_eq!(coordinator.report(2, 2, ClientState::Idle), ["grant of view 2 to 3"]);
@@ -207,7 +210,7 @@ fn vw_4_a_message_of_a_newer_view_is_held_until_the_member_acts_in_it() {
 fn vw_4_messages_held_for_a_skipped_view_are_dropped() {
     let mut coordinator = Harness::acting(1, 3, Central::new);
     assert_eq!(coordinator.receive(3, 2, request(3, 6)), NO_EFFECTS);
-    coordinator.view(&all(3));
+    coordinator.view(&view_of_all(3));
     coordinator.report(2, 3, ClientState::Idle);
     assert_eq!(coordinator.report(3, 3, ClientState::Idle), NO_EFFECTS);
     assert_eq!(coordinator.receive(2, 3, request(2, 6)), ["grant of view 3 to 2"]);
@@ -216,11 +219,11 @@ fn vw_4_messages_held_for_a_skipped_view_are_dropped() {
 #[test]
 fn vw_4_a_timer_of_an_older_view_is_dropped() {
     let bounds = Bounds { message: Duration::from_millis(1), processing: Duration::ZERO };
-    let mut keeper = Harness::acting(1, 3, move |me, group| TokenRing::new(me, group, bounds));
-    let rest = |epoch| ViewedTimer::Inner(Epoch(epoch), token_ring::Timer::Rest);
-    keeper.view(&all(2));
-    keeper.report(2, 2, ClientState::Idle);
-    assert_eq!(keeper.report(3, 2, ClientState::Idle), ["sets Rest of view 2"]);
-    assert_eq!(keeper.fire(rest(1)), NO_EFFECTS);
-    assert_eq!(keeper.fire(rest(2)), ["token of view 2 to 2"]);
+    let mut token_holder = Harness::acting(1, 3, move |me, group| TokenRing::new(me, group, bounds));
+    let rest_timer = |epoch| ViewedTimer::Inner(Epoch(epoch), token_ring::Timer::Rest);
+    token_holder.view(&view_of_all(2));
+    token_holder.report(2, 2, ClientState::Idle);
+    assert_eq!(token_holder.report(3, 2, ClientState::Idle), ["sets Rest of view 2"]);
+    assert_eq!(token_holder.fire(rest_timer(1)), NO_EFFECTS);
+    assert_eq!(token_holder.fire(rest_timer(2)), ["token of view 2 to 2"]);
 }

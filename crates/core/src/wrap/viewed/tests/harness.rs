@@ -1,4 +1,4 @@
-//! A test harness around one member: each input returns its effects as a list of short sentences.
+//! A test harness around one member: each input returns its effects as a list of short texts.
 
 use crate::Clock;
 use crate::fence::Fence;
@@ -42,26 +42,27 @@ where
     P::Timer: Debug,
 {
     /// The node with this number in its first incarnation, in no view so far.
-    pub(super) fn new(number: u32, make: impl Fn(NodeId, Group) -> P) -> Self {
-        Self::in_incarnation(number, 0, make)
+    pub(super) fn new(number: u32, new_inner: impl Fn(NodeId, Group) -> P) -> Self {
+        Self::in_incarnation(number, 0, new_inner)
     }
 
-    pub(super) fn in_incarnation(number: u32, life: u64, make: impl Fn(NodeId, Group) -> P) -> Self {
+    pub(super) fn in_incarnation(number: u32, incarnation: u64, new_inner: impl Fn(NodeId, Group) -> P) -> Self {
         let me = node(number);
-        let mut harness = Self { member: Viewed::new(me, make(me, Group::from_iter([me]))), now: Time::ZERO };
-        assert_eq!(harness.apply(Input::Start { durable: (), incarnation: Incarnation(life) }), NO_EFFECTS);
+        let mut harness = Self { member: Viewed::new(me, new_inner(me, Group::from_iter([me]))), now: Time::ZERO };
+        assert_eq!(harness.apply(Input::Start { durable: (), incarnation: Incarnation(incarnation) }), NO_EFFECTS);
         harness
     }
 
     /// The node with this number, in the first view of `nodes` nodes, with a lease until 10 ms.
-    pub(super) fn acting(number: u32, nodes: usize, make: impl Fn(NodeId, Group) -> P) -> Self {
-        let mut harness = Self::new(number, make);
+    pub(super) fn acting(number: u32, nodes: usize, new_inner: impl Fn(NodeId, Group) -> P) -> Self {
+        let mut harness = Self::new(number, new_inner);
         harness.view(&View::founding(Group::of_size(nodes)));
         harness.lease(10);
         assert!(harness.acts());
         harness
     }
 
+    /// Sets the member's clock.
     pub(super) fn at(&mut self, ms: u64) -> &mut Self {
         self.now = instant(ms);
         self
@@ -84,6 +85,7 @@ where
         self.apply(Input::View(view.clone()))
     }
 
+    /// Grants a lease that ends at this instant of the member's clock.
     pub(super) fn lease(&mut self, ms: u64) -> Vec<String> {
         self.apply(Input::Lease(instant(ms)))
     }
@@ -92,6 +94,7 @@ where
         self.envelope(from, epoch, Content::Inner(message))
     }
 
+    /// Delivers a report that gives the sender's client state, clock 5 and fence counter 7.
     pub(super) fn report(&mut self, from: u32, epoch: u64, client_state: ClientState) -> Vec<String> {
         let floor = Floor { clock: Clock(5), fence: Fence { epoch: Epoch(epoch - 1), counter: 7 } };
         self.envelope(from, epoch, Content::Report(Report { client_state, floor, queue: Vec::new() }))
@@ -111,7 +114,7 @@ where
     }
 
     fn apply(&mut self, input: Input<Viewed<P>>) -> Vec<String> {
-        self.step(input).effects.iter().map(sentence).collect()
+        self.step(input).effects.iter().map(effect_text).collect()
     }
 
     fn step(&mut self, input: Input<Viewed<P>>) -> Recorder<P> {
@@ -123,7 +126,7 @@ where
 
 pub(super) const NO_EFFECTS: [&str; 0] = [];
 
-fn sentence<P>(effect: &Effect<Viewed<P>>) -> String
+fn effect_text<P>(effect: &Effect<Viewed<P>>) -> String
 where
     P: InViews<Event = Event>,
     P::Message: Describe,
@@ -155,8 +158,8 @@ pub(super) fn view<const N: usize>(epoch: u64, members: [(u32, u64); N]) -> View
     View::new(Epoch(epoch), members.map(|(number, since)| (node(number), stay(0, since))))
 }
 
-pub(super) const fn stay(life: u64, since: u64) -> Stay {
-    Stay { incarnation: Incarnation(life), since: Epoch(since) }
+pub(super) const fn stay(incarnation: u64, since: u64) -> Stay {
+    Stay { incarnation: Incarnation(incarnation), since: Epoch(since) }
 }
 
 pub(super) const WAITING: ClientState = ClientState::waiting(Patience::Wait, Access::Exclusive);

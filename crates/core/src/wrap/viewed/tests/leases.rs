@@ -23,7 +23,7 @@ fn vw_1_once_the_lease_has_ended_inputs_are_kept_and_not_handled() {
 }
 
 #[test]
-fn vw_1_a_lease_holds_to_its_last_nanosecond_and_no_longer() {
+fn vw_1_a_lease_is_valid_to_its_last_nanosecond_and_no_longer() {
     let mut coordinator = Harness::acting(1, 3, Central::new);
     assert_eq!(coordinator.at_nanos(9_999_999).receive(3, 1, request(3, 1)), ["grant of view 1 to 3"]);
     assert_eq!(coordinator.at_nanos(10_000_000).receive(3, 1, release(3, 1)), NO_EFFECTS);
@@ -32,10 +32,10 @@ fn vw_1_a_lease_holds_to_its_last_nanosecond_and_no_longer() {
 
 #[test]
 fn vw_1_timers_that_fire_while_frozen_are_kept() {
-    let rest = ViewedTimer::Inner(Epoch(1), token_ring::Timer::Rest);
-    let mut keeper = token_ring();
-    assert_eq!(keeper.at(11).fire(rest), NO_EFFECTS);
-    assert_eq!(keeper.at(12).lease(20), ["has a lease for 8ms", "token of view 1 to 2"]);
+    let rest_timer = ViewedTimer::Inner(Epoch(1), token_ring::Timer::Rest);
+    let mut token_holder = token_ring();
+    assert_eq!(token_holder.at(11).fire(rest_timer), NO_EFFECTS);
+    assert_eq!(token_holder.at(12).lease(20), ["has a lease for 8ms", "token of view 1 to 2"]);
 }
 
 #[test]
@@ -132,9 +132,10 @@ fn vw_8_queued_commands_are_handled_in_order_and_before_messages() {
     assert_eq!(coordinator.command(Command::Release), NO_EFFECTS);
     assert_eq!(coordinator.command(Command::Try), NO_EFFECTS);
     let renewed = coordinator.at(11).lease(20);
-    let own = ["ENTERS (fence 1.1, until 20ms of its clock)", "LEAVES", "ENTERS (fence 1.2, until 20ms of its clock)"];
+    let own_entries =
+        ["ENTERS (fence 1.1, until 20ms of its clock)", "LEAVES", "ENTERS (fence 1.2, until 20ms of its clock)"];
     assert_eq!(renewed[0], "has a lease for 9ms");
-    assert_eq!(renewed[1..], own);
+    assert_eq!(renewed[1..], own_entries);
     assert_eq!(coordinator.command(Command::Release), ["LEAVES", "grant of view 1 to 2"]);
 }
 

@@ -73,11 +73,11 @@ fn vw_7_a_new_incarnation_takes_no_part_until_a_view_has_it() {
     assert_eq!(restarted.receive(2, 1, request(2, 1)), NO_EFFECTS);
     assert_eq!(restarted.command(Command::Acquire), NO_EFFECTS);
     assert!(!restarted.acts());
-    let with_it = View::new(Epoch(2), [(node(1), stay(1, 2)), (node(2), stay(0, 1))]);
-    assert_eq!(restarted.view(&with_it), NO_EFFECTS, "a joiner has nothing to report");
+    let with_restarted = View::new(Epoch(2), [(node(1), stay(1, 2)), (node(2), stay(0, 1))]);
+    assert_eq!(restarted.view(&with_restarted), NO_EFFECTS, "a joiner has nothing to report");
     restarted.lease(10);
-    let begins = restarted.report(2, 2, ClientState::Idle);
-    assert_eq!(begins, ["ENTERS (fence 2.8, until 10ms of its clock)"]);
+    let effects = restarted.report(2, 2, ClientState::Idle);
+    assert_eq!(effects, ["ENTERS (fence 2.8, until 10ms of its clock)"]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Describe for Text {
         Class::Announcement
     }
     fn on_behalf_of(&self) -> Option<NodeId> {
-        Some(number(7))
+        Some(node(7))
     }
     fn payload_id(&self) -> Option<PayloadId> {
         Some(PayloadId { incarnation: Incarnation(3), number: 4 })
@@ -92,36 +92,40 @@ pub(super) struct Harness {
     pub(super) timers: BTreeMap<WatchedTimer<()>, Time>,
 }
 
-/// The effects of a step as short texts, and the timers that it set or cancelled.
 #[derive(Default)]
-struct Recorder(Vec<String>, Vec<(WatchedTimer<()>, Option<Span>)>);
+struct Recorder {
+    /// The effects and the ids of applied rules, as short texts.
+    texts: Vec<String>,
+    /// The timers that the step set, or cancelled (`None`).
+    timers: Vec<(WatchedTimer<()>, Option<Span>)>,
+}
 
 impl Sink<WatchedReporter> for Recorder {
     fn effect(&mut self, effect: Effect<WatchedReporter>) {
         let ahead = |order| if order == Order::Ahead { " ahead" } else { "" };
         match effect {
             Effect::Send { to, message, order } => {
-                self.0.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
+                self.texts.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
             }
             Effect::Multicast { to, message, order } => {
-                self.0.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
+                self.texts.push(format!("{}{} → {to}", signal_text(&message), ahead(order)));
             }
-            Effect::Save(()) => self.0.push("saves".into()),
+            Effect::Save(()) => self.texts.push("saves".into()),
             Effect::SetTimer { timer, span } => {
-                self.0.push(format!("{} in {span}", timer_text(timer)));
-                self.1.push((timer, Some(span)));
+                self.texts.push(format!("{} in {span}", timer_text(timer)));
+                self.timers.push((timer, Some(span)));
             }
             Effect::CancelTimer(timer) => {
-                self.0.push(format!("no {}", timer_text(timer)));
-                self.1.push((timer, None));
+                self.texts.push(format!("no {}", timer_text(timer)));
+                self.timers.push((timer, None));
             }
-            Effect::Emit { event, .. } => self.0.push(event),
+            Effect::Emit { event, .. } => self.texts.push(event),
         }
     }
 
     fn note(&mut self, note: Note<'_>) {
         if let Note::Rule { rule, .. } = note {
-            self.0.push(rule.to_string());
+            self.texts.push(rule.to_string());
         }
     }
 }
@@ -145,7 +149,7 @@ impl Harness {
     /// Node 1 of a group of this size, before its start.
     pub(super) fn new(size: usize, detector: Detector) -> Self {
         let group = Group::of_size(size);
-        let node = Watched::new(number(1), group.clone(), Reporter { group }, detector);
+        let node = Watched::new(node(1), group.clone(), Reporter { group }, detector);
         Self { node, now: Time::ZERO, timers: BTreeMap::new() }
     }
 
@@ -156,43 +160,46 @@ impl Harness {
         harness
     }
 
-    pub(super) fn start(&mut self, life: u64) -> String {
+    /// Starts this incarnation of the node, with two saved writes.
+    pub(super) fn start(&mut self, incarnation: u64) -> String {
         self.timers.clear();
-        self.step(Input::Start { durable: Writes(2), incarnation: Incarnation(life) })
+        self.step(Input::Start { durable: Writes(2), incarnation: Incarnation(incarnation) })
     }
 
-    pub(super) fn beat(&mut self, from: u32, life: u64, number: u64) -> String {
-        let message = Signal::Beat { life: Incarnation(life), number };
-        self.step(Input::Message { from: self::number(from), message })
+    /// Delivers the heartbeat with this number from an incarnation of a peer.
+    pub(super) fn beat(&mut self, from: u32, incarnation: u64, number: u64) -> String {
+        let message = Signal::Beat { life: Incarnation(incarnation), number };
+        self.step(Input::Message { from: node(from), message })
     }
 
-    pub(super) fn text(&mut self, from: u32, life: u64) -> String {
-        let message = Signal::Inner { life: Incarnation(life), message: Text };
-        self.step(Input::Message { from: number(from), message })
+    /// Delivers a message of the inner protocol from an incarnation of a peer.
+    pub(super) fn text(&mut self, from: u32, incarnation: u64) -> String {
+        let message = Signal::Inner { life: Incarnation(incarnation), message: Text };
+        self.step(Input::Message { from: node(from), message })
     }
 
+    /// Steps the node and returns the texts of its effects and rules, in order.
     pub(super) fn step(&mut self, input: Input<WatchedReporter>) -> String {
         let mut recorder = Recorder::default();
         self.node.step(self.now, input, &mut Effects::new(&mut recorder));
-        for (timer, span) in recorder.1 {
+        for (timer, span) in recorder.timers {
             match span {
                 Some(span) => self.timers.insert(timer, self.now + span.latest),
                 None => self.timers.remove(&timer),
             };
         }
-        recorder.0.join("; ")
+        recorder.texts.join("; ")
     }
 
-    /// Advances time and fires every timer that comes due. Returns what each step did, one line
-    /// each.
+    /// Advances time and fires every timer that expires meanwhile. Returns a line per step.
     pub(super) fn wait(&mut self, millis: u64) -> Vec<String> {
         let end = self.now + Duration::from_millis(millis);
         let mut lines = Vec::new();
         while let Some((&timer, &at)) = self.timers.iter().min_by_key(|(_, at)| **at).filter(|(_, at)| **at <= end) {
             self.timers.remove(&timer);
             self.now = at;
-            let did = self.step(Input::Timer(timer));
-            lines.push(format!("{at}: {did}"));
+            let texts = self.step(Input::Timer(timer));
+            lines.push(format!("{at}: {texts}"));
         }
         self.now = end;
         lines
@@ -209,6 +216,6 @@ pub(super) fn accrual(window: u16) -> Detector {
     Detector::Accrual { period: Duration::from_millis(10), threshold: Threshold::DEFAULT, window }
 }
 
-pub(super) fn number(number: u32) -> NodeId {
+pub(super) fn node(number: u32) -> NodeId {
     NodeId::new(number).expect("a node's number")
 }

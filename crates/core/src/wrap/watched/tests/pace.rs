@@ -10,8 +10,8 @@ use std::vec::Vec;
 
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// A pace that has seen these gaps and nothing else, if they fill the window.
-fn after(gaps: &[u64]) -> Pace {
+/// A pace whose window contains exactly these gaps, in nanoseconds (at least two).
+fn pace_after(gaps: &[u64]) -> Pace {
     let mut pace = Pace::new(Time::ZERO, PERIOD);
     let mut now = Time::ZERO;
     pace.learn(now, 0, Duration::from_nanos(u64::MAX), gaps.len());
@@ -34,7 +34,7 @@ fn phi(deviations: f64) -> f64 {
         }
         0.5 - density * sum
     } else {
-        let fraction = (1..400).rev().fold(deviations, |rest, step| deviations + f64::from(step) / rest);
+        let fraction = (1..400).rev().fold(deviations, |denominator, step| deviations + f64::from(step) / denominator);
         density / fraction
     };
     -tail.log10()
@@ -52,27 +52,27 @@ fn the_reference_formula_is_the_normal_tail() {
 fn the_table_matches_the_normal_tail() {
     let mut thousandths = Threshold::MIN.thousandths();
     while let Some(threshold) = Threshold::from_thousandths(thousandths) {
-        let found = phi(threshold.deviations() as f64 / 1_000.0);
-        let wanted = f64::from(thousandths) / 1_000.0;
-        assert!((found - wanted).abs() < 0.02, "{threshold}: {found}");
+        let actual = phi(threshold.deviations() as f64 / 1_000.0);
+        let expected = f64::from(thousandths) / 1_000.0;
+        assert!((actual - expected).abs() < 0.02, "{threshold}: {actual}");
         thousandths += 1;
     }
     assert_eq!(Threshold::MAX.to_string(), "20");
 }
 
 #[test]
-fn levels_and_thresholds_are_each_others_inverse() {
+fn phi_and_deviations_are_each_others_inverse() {
     for thousandths in Threshold::MIN.thousandths()..Threshold::MAX.thousandths() {
         let threshold = Threshold::from_thousandths(thousandths).expect("a threshold");
-        let level = Threshold::reached(threshold.deviations());
+        let level = Threshold::phi_after(threshold.deviations());
         assert!(level.abs_diff(thousandths) <= 10, "{threshold}: {level}");
     }
-    assert_eq!(Threshold::reached(0), 0);
-    assert_eq!(Threshold::reached(u64::MAX), Threshold::MAX.thousandths());
+    assert_eq!(Threshold::phi_after(0), 0);
+    assert_eq!(Threshold::phi_after(u64::MAX), Threshold::MAX.thousandths());
 }
 
 #[test]
-fn thresholds_print_as_people_write_them() {
+fn thresholds_print_without_trailing_zeroes() {
     let printed =
         [500, 8_000, 12_250].map(|thousandths| Threshold::from_thousandths(thousandths).expect("one").to_string());
     assert_eq!(printed, ["0.5", "8", "12.25"]);
@@ -83,11 +83,11 @@ fn thresholds_print_as_people_write_them() {
 /// The deviation is 10,000,001 ns, so that the silence for a threshold is not a whole number of
 /// nanoseconds.
 #[test]
-fn the_level_of_the_least_threshold_is_reached_after_the_silence_it_allows() {
-    let pace = after(&[1_000_015, 21_000_017]);
-    let allowed = pace.allowed(Threshold::MIN, PERIOD);
-    assert_eq!(pace.level(allowed, PERIOD), Threshold::MIN.thousandths());
-    assert_eq!(pace.level(Duration::from_nanos(allowed.nanos() - 20_000), PERIOD), 0);
+fn the_lowest_threshold_is_reached_after_the_silence_it_allows() {
+    let pace = pace_after(&[1_000_015, 21_000_017]);
+    let allowed = pace.allowed_silence(Threshold::MIN, PERIOD);
+    assert_eq!(pace.phi(allowed, PERIOD), Threshold::MIN.thousandths());
+    assert_eq!(pace.phi(Duration::from_nanos(allowed.nanos() - 20_000), PERIOD), 0);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_window_forgets_older_gaps() {
 }
 
 #[test]
-fn memory_is_bounded_whatever_window_is_asked_for() {
+fn memory_is_bounded_for_any_window() {
     let mut pace = Pace::new(Time::ZERO, PERIOD);
     for number in 0..5_000_u64 {
         pace.learn(Time::ZERO + PERIOD.times(number), number, PERIOD.times(9), usize::MAX);
@@ -117,20 +117,20 @@ fn memory_is_bounded_whatever_window_is_asked_for() {
 /// learnt in the end.
 #[test]
 fn one_outage_does_not_blind_the_detector_and_a_slow_network_is_learnt() {
-    let mut pace = after(&[100_000_000; 20]);
+    let mut pace = pace_after(&[100_000_000; 20]);
     let hour = Duration::from_secs(3_600);
-    let allowed = pace.allowed(Threshold::DEFAULT, PERIOD);
+    let allowed = pace.allowed_silence(Threshold::DEFAULT, PERIOD);
     let mut now = Time::ZERO + PERIOD.times(20) + hour;
     pace.learn(now, 21, allowed, 20);
-    let after_one = pace.allowed(Threshold::DEFAULT, PERIOD);
-    assert!(after_one < allowed.times(4), "{allowed} became {after_one}");
+    let after_outage = pace.allowed_silence(Threshold::DEFAULT, PERIOD);
+    assert!(after_outage < allowed.times(4), "{allowed} became {after_outage}");
     let slow = PERIOD.times(50);
     for number in 22..200 {
-        let allowed = pace.allowed(Threshold::DEFAULT, PERIOD);
+        let allowed = pace.allowed_silence(Threshold::DEFAULT, PERIOD);
         now += slow;
         pace.learn(now, number, allowed, 20);
     }
-    assert!(pace.allowed(Threshold::DEFAULT, PERIOD) > slow);
+    assert!(pace.allowed_silence(Threshold::DEFAULT, PERIOD) > slow);
 }
 
 proptest! {
@@ -140,7 +140,7 @@ proptest! {
         gaps in prop::collection::vec(1_000_000_u64..1_000_000_000, 2..60),
         thousandths in 500_u32..20_000,
     ) {
-        let pace = after(&gaps);
+        let pace = pace_after(&gaps);
         let count = gaps.len() as f64;
         let mean = gaps.iter().map(|gap| *gap as f64).sum::<f64>() / count;
         let variance = gaps.iter().map(|gap| (*gap as f64 - mean).powi(2)).sum::<f64>() / count;
@@ -148,22 +148,22 @@ proptest! {
         prop_assert!((pace.mean() as f64 - mean).abs() <= 1.0);
         prop_assert!((pace.deviation(PERIOD) as f64 - deviation).abs() <= 2.0);
         let threshold = Threshold::from_thousandths(thousandths).expect("a threshold");
-        let allowed = pace.allowed(threshold, PERIOD);
+        let allowed = pace.allowed_silence(threshold, PERIOD);
         let reached = phi((allowed.nanos() as f64 - mean) / deviation);
         prop_assert!((reached - f64::from(thousandths) / 1_000.0).abs() < 0.02, "{reached} for {threshold}");
-        prop_assert!(pace.level(allowed, PERIOD).abs_diff(thousandths) <= 10);
+        prop_assert!(pace.phi(allowed, PERIOD).abs_diff(thousandths) <= 10);
     }
 
     /// No behaviour of a peer makes a sum overflow.
     #[test]
-    fn no_gap_is_too_long(gaps in prop::collection::vec(0_u64..=u64::MAX, 1..200), window in 0_usize..3_000, period in 0_u64..=u64::MAX) {
+    fn extreme_gaps_do_not_overflow(gaps in prop::collection::vec(0_u64..=u64::MAX, 1..200), window in 0_usize..3_000, period in 0_u64..=u64::MAX) {
         let mut pace = Pace::new(Time::ZERO, Duration::from_nanos(period));
         let mut now = Time::from_nanos(i64::MIN);
         for (number, gap) in (0..).zip(gaps) {
             now += Duration::from_nanos(gap);
             pace.learn(now, number, Duration::from_nanos(u64::MAX), window);
-            pace.allowed(Threshold::MAX, Duration::from_nanos(period));
-            pace.level(Duration::from_nanos(gap), Duration::from_nanos(period));
+            pace.allowed_silence(Threshold::MAX, Duration::from_nanos(period));
+            pace.phi(Duration::from_nanos(gap), Duration::from_nanos(period));
         }
     }
 }

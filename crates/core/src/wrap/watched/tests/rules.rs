@@ -1,6 +1,6 @@
-//! One script or more per rule.
+//! At least one test per rule of failure detection, WA-1 to WA-8.
 
-use super::harness::{Command, Harness, Text, accrual, bounded, number};
+use super::harness::{Command, Harness, Text, accrual, bounded, node};
 use crate::wrap::prelude::*;
 use crate::wrap::{Detector, Signal, WatchedTimer, about_watched};
 use std::string::String;
@@ -48,7 +48,7 @@ fn wa_2_every_sign_of_life_restarts_the_timeout() {
         harness.wait(millis);
         assert_eq!(harness.beat(2, 0, 0), "timeout of 2 in 15ms");
     }
-    assert!(!harness.node.suspects(number(2)));
+    assert!(!harness.node.suspects(node(2)));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn wa_3_silence_beyond_the_bound_is_reported_as_one_suspicion() {
     let lines = harness.wait(40);
     let suspicions: Vec<_> = lines.iter().filter(|line| line.contains("SUSPECTS")).collect();
     assert_eq!(suspicions, ["15ms: WA-3; SUSPECTS 3", "29ms: WA-3; SUSPECTS 2"]);
-    assert!(harness.node.suspects(number(2)) && harness.node.suspects(number(3)) && !harness.node.suspects(number(1)));
+    assert!(harness.node.suspects(node(2)) && harness.node.suspects(node(3)) && !harness.node.suspects(node(1)));
 }
 
 /// The simulator delivers messages before timers of the same instant, so a heartbeat with the
@@ -68,7 +68,7 @@ fn wa_3_silence_beyond_the_bound_is_reported_as_one_suspicion() {
 fn wa_3_the_timeout_is_exactly_a_period_and_the_bound() {
     let mut harness = Harness::started(2, bounded());
     harness.wait(14);
-    assert_eq!(harness.timers[&WatchedTimer::Silence(number(2))], Time::ZERO + Duration::from_millis(15));
+    assert_eq!(harness.timers[&WatchedTimer::Silence(node(2))], Time::ZERO + Duration::from_millis(15));
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn wa_4_a_suspect_that_sends_is_trusted_before_its_message_is_delivered() {
     let mut harness = Harness::started(2, bounded());
     harness.wait(20);
     assert_eq!(harness.text(2, 0), "timeout of 2 in 15ms; WA-4; TRUSTS 2; RECEIVES from 2");
-    assert!(!harness.node.suspects(number(2)));
+    assert!(!harness.node.suspects(node(2)));
     assert!(harness.wait(20).iter().any(|line| line.contains("SUSPECTS 2")), "it is watched again");
     assert_eq!(harness.beat(2, 0, 0), "timeout of 2 in 15ms; WA-4; TRUSTS 2");
 }
 
 #[test]
-fn wa_5_a_new_incarnation_is_a_suspicion_and_a_return_before_its_message() {
+fn wa_5_a_new_incarnation_is_reported_as_suspected_and_trusted_before_its_message() {
     let mut harness = Harness::started(2, bounded());
     assert_eq!(harness.beat(2, 3, 0), "timeout of 2 in 15ms", "the first known incarnation is not a new one");
     assert_eq!(harness.text(2, 4), "WA-5; SUSPECTS 2; timeout of 2 in 15ms; WA-4; TRUSTS 2; RECEIVES from 2");
@@ -91,7 +91,7 @@ fn wa_5_a_new_incarnation_is_a_suspicion_and_a_return_before_its_message() {
 }
 
 #[test]
-fn wa_5_the_new_incarnation_of_a_suspect_is_only_a_return() {
+fn wa_5_the_new_incarnation_of_a_suspect_is_only_reported_as_trusted() {
     let mut harness = Harness::started(2, bounded());
     harness.beat(2, 0, 0);
     harness.wait(20);
@@ -107,7 +107,7 @@ fn wa_6_a_message_of_a_past_incarnation_is_delivered_but_is_no_sign_of_life() {
     assert_eq!(harness.beat(2, 1, 9), "WA-6");
     assert!(harness.wait(2).iter().any(|line| line.contains("SUSPECTS 2")), "the suspicion was not postponed");
     assert_eq!(harness.text(2, 1), "WA-6; RECEIVES from 2");
-    assert!(harness.node.suspects(number(2)));
+    assert!(harness.node.suspects(node(2)));
 }
 
 #[test]
@@ -116,23 +116,23 @@ fn wa_6_messages_of_nonmembers_are_delivered_and_nonmembers_are_not_watched() {
     assert_eq!(harness.text(9, 0), "RECEIVES from 9");
     assert_eq!(harness.text(1, 0), "RECEIVES from 1");
     assert_eq!(harness.beat(9, 0, 0), "");
-    assert!(!harness.timers.contains_key(&WatchedTimer::Silence(number(9))));
+    assert!(!harness.timers.contains_key(&WatchedTimer::Silence(node(9))));
 }
 
 #[test]
 fn wa_7_regular_heartbeats_give_a_short_timeout_and_irregular_ones_a_long_one() {
-    let missed_after = |gaps: [u64; 4]| {
+    let timeout_micros_after = |gaps: [u64; 4]| {
         let mut harness = Harness::started(2, accrual(8));
         harness.beat(2, 0, 0);
         for (beat, gap) in (1..).zip(gaps.into_iter().cycle().take(40)) {
             harness.wait(gap);
             harness.beat(2, 0, beat);
         }
-        harness.timers[&WatchedTimer::Silence(number(2))].since(harness.now).nanos() / 1_000
+        harness.timers[&WatchedTimer::Silence(node(2))].since(harness.now).nanos() / 1_000
     };
     // The mean plus 5.612 deviations, where a deviation is at least a tenth of the period.
-    assert_eq!(missed_after([10, 10, 10, 10]), 15_612);
-    assert_eq!(missed_after([2, 18, 2, 18]), 10_000 + 8 * 5_612);
+    assert_eq!(timeout_micros_after([10, 10, 10, 10]), 15_612);
+    assert_eq!(timeout_micros_after([2, 18, 2, 18]), 10_000 + 8 * 5_612);
 }
 
 #[test]
@@ -149,10 +149,14 @@ fn wa_7_only_new_heartbeats_count_for_the_pace() {
         harness.beat(2, 0, 3);
     }
     harness.wait(5);
-    let level = |node: &super::harness::WatchedReporter, since: u64| {
-        node.level(number(2), Time::ZERO + Duration::from_millis(since + 15)).expect("a level")
+    let phi_after_15ms = |watched: &super::harness::WatchedReporter, last_sign_millis: u64| {
+        watched.level(node(2), Time::ZERO + Duration::from_millis(last_sign_millis + 15)).expect("a level")
     };
-    assert_eq!(level(&before, 10), level(&harness.node, 30), "after the same silence the level is the same as before");
+    assert_eq!(
+        phi_after_15ms(&before, 10),
+        phi_after_15ms(&harness.node, 30),
+        "after the same silence the level is the same as before"
+    );
 }
 
 #[test]
@@ -162,30 +166,30 @@ fn wa_7_a_new_incarnation_has_a_pace_of_its_own() {
         harness.wait(40);
         harness.beat(2, 0, beat);
     }
-    let patient = harness.timers[&WatchedTimer::Silence(number(2))].since(harness.now);
+    let learnt = harness.timers[&WatchedTimer::Silence(node(2))].since(harness.now);
     harness.beat(2, 1, 0);
-    let fresh = harness.timers[&WatchedTimer::Silence(number(2))].since(harness.now);
-    assert!(fresh < patient, "{fresh} is not less than {patient}");
+    let fresh = harness.timers[&WatchedTimer::Silence(node(2))].since(harness.now);
+    assert!(fresh < learnt, "{fresh} is not less than {learnt}");
 }
 
 #[test]
 fn wa_8_a_crash_reported_by_the_driver_is_believed_until_the_next_sign_of_life() {
     let mut harness = Harness::started(3, bounded());
-    assert_eq!(harness.step(Input::Suspect(number(2))), "WA-8; no timeout of 2; SUSPECTS 2");
-    assert_eq!(harness.step(Input::Suspect(number(2))), "WA-8; no timeout of 2", "a repeated report changes nothing");
-    assert_eq!(harness.step(Input::Trust(number(2))), "WA-8; timeout of 2 in 15ms; WA-4; TRUSTS 2");
-    assert_eq!(harness.step(Input::Trust(number(2))), "WA-8; timeout of 2 in 15ms");
-    harness.step(Input::Suspect(number(2)));
+    assert_eq!(harness.step(Input::Suspect(node(2))), "WA-8; no timeout of 2; SUSPECTS 2");
+    assert_eq!(harness.step(Input::Suspect(node(2))), "WA-8; no timeout of 2", "a repeated report changes nothing");
+    assert_eq!(harness.step(Input::Trust(node(2))), "WA-8; timeout of 2 in 15ms; WA-4; TRUSTS 2");
+    assert_eq!(harness.step(Input::Trust(node(2))), "WA-8; timeout of 2 in 15ms");
+    harness.step(Input::Suspect(node(2)));
     assert_eq!(harness.beat(2, 0, 0), "timeout of 2 in 15ms; WA-4; TRUSTS 2");
-    assert_eq!(harness.step(Input::Suspect(number(9))), "SUSPECTS 9");
-    assert_eq!(harness.step(Input::Trust(number(9))), "TRUSTS 9");
+    assert_eq!(harness.step(Input::Suspect(node(9))), "SUSPECTS 9");
+    assert_eq!(harness.step(Input::Trust(node(9))), "TRUSTS 9");
 }
 
 #[test]
 fn all_other_inputs_pass_through() {
     let mut harness = Harness::started(3, bounded());
     harness.start(6);
-    assert_eq!(harness.step(Input::Command(Command::Send(number(3)))), "[text of incarnation 6] → 3");
+    assert_eq!(harness.step(Input::Command(Command::Send(node(3)))), "[text of incarnation 6] → 3");
     assert_eq!(harness.step(Input::Command(Command::SendToAll)), "[text of incarnation 6] → 1,2,3");
     assert_eq!(harness.step(Input::Command(Command::Save)), "saves");
     assert_eq!(harness.step(Input::Command(Command::SetTimer)), "timer in 1ms");
@@ -200,7 +204,7 @@ fn all_other_inputs_pass_through() {
 #[test]
 fn a_message_is_described_as_without_a_detector() {
     let inner = Signal::Inner { life: Incarnation(1), message: Text };
-    assert_eq!((inner.kind(), inner.class(), inner.on_behalf_of()), ("text", Class::Announcement, Some(number(7))));
+    assert_eq!((inner.kind(), inner.class(), inner.on_behalf_of()), ("text", Class::Announcement, Some(node(7))));
     assert_eq!(inner.payload_id(), Some(PayloadId { incarnation: Incarnation(3), number: 4 }));
     assert!(inner.is_retransmission() && inner.is_wrapped());
     let beat: Signal<Text> = Signal::Beat { life: Incarnation(1), number: 2 };

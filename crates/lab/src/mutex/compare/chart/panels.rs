@@ -39,7 +39,8 @@ pub(super) struct Formula {
 
 pub(super) fn panels(costs: &Costs) -> Vec<Panel> {
     let (idlest, busiest) = (idlest_traffic(costs), busiest_traffic(costs));
-    let over_sizes = |title, traffic: Traffic| messages(title, &traffic_name(traffic), Over::Sizes(Some(traffic)));
+    let over_sizes =
+        |title, traffic: Traffic| messages_panel(title, &traffic_name(traffic), Over::Sizes(Some(traffic)));
     let mut panels = Vec::new();
     panels.extend(idlest.map(|traffic| over_sizes("Messages", traffic)));
     // The formulas are already in the first panel.
@@ -47,12 +48,15 @@ pub(super) fn panels(costs: &Costs) -> Vec<Panel> {
     let others = others.into_iter().filter(|(_, traffic)| *traffic != idlest);
     panels.extend(others.filter_map(|(title, traffic)| Some(over_sizes(title, traffic?).without_text())));
     if let Some(nodes) = middle(&costs.sizes).filter(|_| loads(costs).len() > 2) {
-        panels.push(messages("Messages over load", &format!("{nodes} nodes"), Over::Loads(nodes)).without_text());
+        panels.push(messages_panel("Messages over load", &format!("{nodes} nodes"), Over::Loads(nodes)).without_text());
     }
-    panels.extend([client(), sync(), overtaken()]);
-    panels.extend(busiest.map(load));
+    panels.extend([client_delay_panel(), sync_delay_panel(), overtaking_panel()]);
+    panels.extend(busiest.map(load_panel));
     if costs.real.is_some() {
-        panels.extend([real("Client delay, real", CLIENT, client_of), real("Sync delay, real", SYNC, sync_of)]);
+        panels.extend([
+            real_delay_panel("Client delay, real", CLIENT, client_delay_of),
+            real_delay_panel("Sync delay, real", SYNC, sync_delay_of),
+        ]);
     }
     panels
 }
@@ -60,11 +64,11 @@ pub(super) fn panels(costs: &Costs) -> Vec<Panel> {
 const CLIENT: &str = "from request to entry, without contention";
 const SYNC: &str = "from a release to the next entry";
 
-fn client_of(results: &[&WorldResult]) -> Option<(f64, f64)> {
+fn client_delay_of(results: &[&WorldResult]) -> Option<(f64, f64)> {
     delay_of(results, |measured| measured.client_delay)
 }
 
-fn sync_of(results: &[&WorldResult]) -> Option<(f64, f64)> {
+fn sync_delay_of(results: &[&WorldResult]) -> Option<(f64, f64)> {
     delay_of(results, |measured| measured.sync_delay)
 }
 
@@ -81,11 +85,11 @@ fn pair(costs: &Costs) -> Option<Traffic> {
 
 /// The workloads in which all nodes send requests, in order of increasing load.
 pub(super) fn loads(costs: &Costs) -> Vec<Traffic> {
-    let everyone = |traffic: &Traffic| match traffic {
+    let is_requested_by_all = |traffic: &Traffic| match traffic {
         Traffic::Single | Traffic::Pair => false,
         Traffic::Random(_) | Traffic::All => true,
     };
-    let mut loads: Vec<_> = costs.traffics.iter().copied().filter(everyone).collect();
+    let mut loads: Vec<_> = costs.traffics.iter().copied().filter(is_requested_by_all).collect();
     loads.sort_by_key(heaviness);
     loads
 }
@@ -97,13 +101,14 @@ fn middle(sizes: &[usize]) -> Option<usize> {
 }
 
 impl Panel {
+    /// Leaves out the texts of the formulas.
     fn without_text(mut self) -> Self {
-        self.expected = self.expected.map(|law| Formula { text: |_| "", ..law });
+        self.expected = self.expected.map(|formula| Formula { text: |_| "", ..formula });
         self
     }
 }
 
-fn messages(title: &str, when: &str, over: Over) -> Panel {
+fn messages_panel(title: &str, when: &str, over: Over) -> Panel {
     let reading: Reading = |results| {
         let messages = results.first()?.measured.messages_per_entry?;
         Some((messages, messages))
@@ -122,12 +127,12 @@ fn messages(title: &str, when: &str, over: Over) -> Panel {
     }
 }
 
-fn client() -> Panel {
+fn client_delay_panel() -> Panel {
     Panel {
         title: "Client delay".into(),
         y: Axis { unit: "T", ..Axis::log(CLIENT) },
         over: Over::Sizes(None),
-        simulated: Some(client_of),
+        simulated: Some(client_delay_of),
         real: None,
         expected: Some(Formula {
             value: |expected, _| expected.client_delay.exact().map(|delay| delay as f64),
@@ -137,23 +142,23 @@ fn client() -> Panel {
     }
 }
 
-fn sync() -> Panel {
+fn sync_delay_panel() -> Panel {
     Panel {
         title: "Sync delay".into(),
         y: Axis { unit: "T", ..Axis::log(SYNC) },
-        simulated: Some(sync_of),
+        simulated: Some(sync_delay_of),
         expected: Some(Formula {
             value: |expected, _| expected.sync_delay.exact().map(|delay| delay as f64),
             text: |entry| entry.facts.cost.sync,
         }),
-        ..client()
+        ..client_delay_panel()
     }
 }
 
-fn overtaken() -> Panel {
+fn overtaking_panel() -> Panel {
     let reading: Reading = |results| {
-        let most = results.iter().map(|result| result.measured.overtaken_max).max()? as f64;
-        Some((most, most))
+        let maximum = results.iter().map(|result| result.measured.overtaken_max).max()? as f64;
+        Some((maximum, maximum))
     };
     Panel {
         title: "Overtaking".into(),
@@ -166,7 +171,7 @@ fn overtaken() -> Panel {
     }
 }
 
-fn load(busiest: Traffic) -> Panel {
+fn load_panel(busiest: Traffic) -> Panel {
     let reading: Reading = |results| {
         let share = 100.0 * results.first()?.measured.busiest_share;
         Some((share, share))
@@ -186,10 +191,10 @@ fn load(busiest: Traffic) -> Panel {
     }
 }
 
-fn real(title: &str, what: &str, reading: Reading) -> Panel {
+fn real_delay_panel(title: &str, axis_name: &str, reading: Reading) -> Panel {
     Panel {
         title: title.into(),
-        y: Axis { unit: "ms", shown: vec![0.0], ..Axis::linear(what) },
+        y: Axis { unit: "ms", shown: vec![0.0], ..Axis::linear(axis_name) },
         over: Over::Sizes(None),
         simulated: None,
         real: Some(reading),

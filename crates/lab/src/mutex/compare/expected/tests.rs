@@ -13,8 +13,8 @@ fn settings(entries: u64, workload: Pattern) -> Settings {
 }
 
 /// Every figure of every algorithm in every group of these sizes is as expected, under every
-/// workload. More than `least` runs must have a delay and an exact expectation.
-fn assert_expected_figures(sizes: impl Iterator<Item = usize> + Clone, least: u64) {
+/// workload. More than `min_runs` runs must have a delay and an exact expectation.
+fn assert_expected_figures(sizes: impl Iterator<Item = usize> + Clone, min_runs: u64) {
     let (mut client_delays, mut sync_delays, mut exact) = (0, 0, 0);
     for entry in contenders(&[], Forms::All).unwrap() {
         for nodes in sizes.clone().filter(|nodes| (entry.facts.fits)(*nodes).is_ok()) {
@@ -35,8 +35,11 @@ fn assert_expected_figures(sizes: impl Iterator<Item = usize> + Clone, least: u6
             }
         }
     }
-    assert!(client_delays > least && sync_delays > least / 2, "{client_delays} client delays, {sync_delays} handovers");
-    assert!(exact > least, "only {exact} runs have an exact expectation");
+    assert!(
+        client_delays > min_runs && sync_delays > min_runs / 2,
+        "{client_delays} client delays, {sync_delays} handovers"
+    );
+    assert!(exact > min_runs, "only {exact} runs have an exact expectation");
 }
 
 #[test]

@@ -7,8 +7,10 @@
 //! 1 answer-P2          it answers the process of site 2
 //! 1 give-up            it cancels its wait
 //! 1 look               it starts a check
-//! 1 > 2                the oldest message in flight from 1 to 2 arrives; the rest is in `testing`
+//! 1 > 2                the oldest message in flight from 1 to 2 arrives
 //! ```
+//!
+//! [`testing`](crate::testing) lists the other steps.
 
 use super::{AbortCost, Agent, Detector, Locks, Need, Plan, Requests, Wait, WaitId};
 use crate::describe::Describe;
@@ -20,10 +22,12 @@ use alloc::sync::Arc;
 use core::fmt::Display;
 use std::string::String;
 
+/// The first process of a site, which has a number from 1.
 pub(crate) fn process(site: usize) -> Agent {
     Agent::process(node(site), 0)
 }
 
+/// The first resource of a site.
 pub(crate) fn resource(site: usize) -> Agent {
     Agent::resource(node(site), 0)
 }
@@ -32,6 +36,7 @@ pub(crate) fn node(number: usize) -> NodeId {
     NodeId::from_index(number - 1)
 }
 
+/// The first wait of an agent, for one other.
 pub(crate) fn wait(agent: Agent, on: Agent) -> Wait {
     Wait { agent, wait_id: WaitId(1), need: Need::All([on].into()), abort_cost: AbortCost::default() }
 }

@@ -35,7 +35,7 @@ enum Ignored {
 }
 
 /// Commands that run or check one algorithm.
-const RUNS: &[&str] = &["sim", "sweep", "shrink", "run", "node", "check"];
+const RUN_COMMANDS: &[&str] = &["sim", "sweep", "shrink", "run", "node", "check"];
 
 const OVERVIEW: &str = "with --overview, which shows no single steps";
 
@@ -71,7 +71,7 @@ const RULES: &[Rule] = &[
         condition: "with real processes, which communicate over TCP",
     },
     Rule {
-        verbs: RUNS,
+        verbs: RUN_COMMANDS,
         option: "piece",
         ignored: Ignored::Without(&["views"]),
         condition: "without --views: there are no joiners to send state to",
@@ -124,10 +124,10 @@ const RULES: &[Rule] = &[
 ];
 
 /// Returns an error for the first option on the command line that would have no effect.
-pub(crate) fn refuse_ignored(matches: &ArgMatches) -> anyhow::Result<()> {
+pub(crate) fn reject_ignored_options(matches: &ArgMatches) -> anyhow::Result<()> {
     let Some((verb, given)) = matches.subcommand() else { return Ok(()) };
-    let mut of_verb = RULES.iter().filter(|rule| rule.verbs.contains(&verb));
-    match of_verb.find(|rule| is_given(given, rule.option) && rule.ignored.holds(given)) {
+    let mut rules_of_verb = RULES.iter().filter(|rule| rule.verbs.contains(&verb));
+    match rules_of_verb.find(|rule| is_given(given, rule.option) && rule.ignored.holds(given)) {
         Some(rule) => Err(no_effect(rule.option, rule.condition)),
         None => Ok(()),
     }
@@ -140,7 +140,7 @@ impl Ignored {
             Self::Beside(option) => is_given(given, option),
             Self::BesideValue(option, value) => {
                 let values = given.try_get_raw(&id(option)).ok().flatten();
-                values.into_iter().flatten().any(|given| given == *value)
+                values.into_iter().flatten().any(|given_value| given_value == *value)
             }
             Self::Always => true,
         }
