@@ -203,21 +203,21 @@ impl std::fmt::Display for CheckError {
                 write!(f, "--nodes must be at most {most} in a check. For larger groups use 'quorate sweep'.")
             }
             Self::TimedViews => f.write_str(
-                "Views are checked without time: a lease may end at any moment, whatever its length. Omit --drift, --delay and --until.",
+                "views are checked without time: a lease may end at any moment, whatever its length. Omit --drift, --delay and --until.",
             ),
-            Self::TooManyChanges { most } => write!(f, "A check of this group allows at most {most} view changes."),
+            Self::TooManyChanges { most } => write!(f, "a check of this group allows at most {most} view changes."),
             Self::TooManyWaits { sites, resources, rounds } => write!(
                 f,
-                "The state space is too large: a check allows at most {sites} nodes with one process each, {resources} resources on \
+                "the state space is too large: a check allows at most {sites} nodes with one process each, {resources} resources on \
                  nodes of their own, and {rounds} rounds; with resources, {rounds} rounds of all nodes together."
             ),
             Self::TooManyMessages { most, of_one } => write!(
                 f,
-                "The state space is too large: a check allows at most {most} messages in all, and at most {of_one} from one sender.",
+                "the state space is too large: a check allows at most {most} messages in all, and at most {of_one} from one sender.",
             ),
             Self::TooManyFaults { most } => write!(
                 f,
-                "A check allows at most {most} faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or \
+                "a check allows at most {most} faults of each kind; lower --loss, --duplicate, --crashes, --restarts, --early-timers or \
                  --changes."
             ),
         }

@@ -115,7 +115,7 @@ impl Judgement {
         self.undecided[usize::from(property)] = Some(reason);
     }
 
-    /// Records how a search first_end. Unless it is complete, the properties that it judges stay
+    /// Records how a search ended. Unless it is complete, the properties that it judges stay
     /// undecided.
     pub(crate) fn record_end(&mut self, end: End, judged: impl Fn(&Judged) -> bool) {
         if end == End::Complete {

@@ -110,7 +110,7 @@ pub(crate) enum Verb {
 #[derive(Args, Default)]
 #[command(after_help = "Example:\n  quorate demo --seed 7")]
 pub(crate) struct DemoArgs {
-    /// Random seed. The same seed repeats the same run. Default: 1.
+    /// Random seed. The same seed repeats the same run [default: 1]
     #[arg(long, value_parser = parse_whole::<u64>)]
     pub(crate) seed: Option<u64>,
     /// Print everything at once instead of line by line.
@@ -219,7 +219,7 @@ pub(crate) struct SweepArgs {
     /// Number of seeds to run, starting with --seed.
     #[arg(long, default_value_t = 1_000, value_parser = parse_whole::<u64>)]
     pub(crate) seeds: u64,
-    /// Number of threads. Default: the number of cores.
+    /// Number of threads [default: the number of cores]
     #[arg(long, value_parser = parse_whole::<usize>)]
     pub(crate) threads: Option<usize>,
     /// Continue after a failure, and count all failures.
@@ -310,18 +310,18 @@ pub(crate) struct BenchArgs {
     /// Number of times each contender is measured. The best result of each is printed.
     #[arg(long, alias = "turns", default_value_t = 5, value_parser = parse_whole::<u64>)]
     pub(crate) runs: u64,
-    /// Number of events that each loop handles. Only for 'bench sim'. Default: 20000000.
+    /// Number of events that each loop handles. Only for 'bench sim' [default: 20000000]
     #[arg(long, value_parser = parse_whole::<u64>)]
     pub(crate) events: Option<u64>,
     /// Numbers of waiters in the final graphs; one graph of each shape for each number. Only for
-    /// 'bench deadlock'. Default: 1000,10000,100000.
+    /// 'bench deadlock' [default: 1000,10000,100000]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u64>)]
     pub(crate) waiters: Vec<u64>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder in which 'bench replica' creates its temporary files and then removes them. Default:
-    /// the system's folder for temporary files.
+    /// Folder in which 'bench replica' creates its temporary files and then removes them [default:
+    /// the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
     /// Measure the memory of this process alone and print it. 'bench sim' starts itself with this

@@ -117,7 +117,7 @@ fn argument_error(error: clap::Error) -> anyhow::Error {
 /// carry their own text.
 fn message(error: &anyhow::Error) -> String {
     match error.downcast_ref::<io::Error>() {
-        Some(error) => format!("Cannot write the output: {error}."),
+        Some(error) => format!("cannot write the output: {error}."),
         None => format!("{error:#}"),
     }
 }

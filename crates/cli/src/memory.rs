@@ -86,7 +86,7 @@ fn remaining(limit: &str, used: &str) -> Option<u64> {
 
 /// Returns the peak memory of this process in bytes. Fails on systems other than Linux.
 pub(crate) fn peak_bytes() -> anyhow::Result<u64> {
-    let status = fs::read_to_string("/proc/self/status").context("Memory can only be measured on Linux")?;
+    let status = fs::read_to_string("/proc/self/status").context("memory can only be measured on Linux")?;
     field_in_bytes(&status, "VmHWM:").context("/proc/self/status has no VmHWM")
 }
 

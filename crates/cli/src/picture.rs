@@ -148,10 +148,10 @@ impl PictureArgs {
             (None, single_node) => single_node.into_iter().collect(),
             (Some(wanted), _) if wanted.highest().is_some_and(|node| node.index() >= header.nodes) => {
                 let node = wanted.highest().map(|node| node.to_string()).unwrap_or_default();
-                bail!("There is no node {node} to draw; the run has {}.", existing_nodes(header.nodes));
+                bail!("there is no node {node} to draw; the run has {}.", existing_nodes(header.nodes));
             }
             (Some(wanted), Some(node)) if !wanted.contains(node) => {
-                bail!("This is the journal of node {node} only, so no other node can be drawn.");
+                bail!("this is the journal of node {node} only, so no other node can be drawn.");
             }
             (Some(wanted), _) => wanted.iter().collect(),
         };

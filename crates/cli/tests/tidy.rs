@@ -21,7 +21,7 @@ use std::fs;
 use std::path::Path;
 
 /// Folders with protocols: the algorithms, and the demonstrations with protocols of their own.
-const PROTOCOLS: [&str; 2] = ["crates/core/src/", "crates/demos/src/"];
+const PROTOCOL_FOLDERS: [&str; 2] = ["crates/core/src/", "crates/demos/src/"];
 /// Subfolders whose files have rules: the families of algorithms, the wrappers, and some
 /// demonstrations.
 const FAMILIES: [&str; 8] = ["mutex", "election", "multicast", "deadlock", WRAPPERS, "local", "armies", "berkeley"];
@@ -45,7 +45,7 @@ fn every_rust_file_begins_with_a_header() {
             findings.add(&file.path, 1, format_args!("begins with `{first}`"));
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "every Rust file begins with a `//!` header",
         "Write the header above everything else, attributes too: one sentence that says what the file is for, then\n\
          what a reader must know before the code. An algorithm's header also has its rules; see CONTRIBUTING.md.",
@@ -61,7 +61,7 @@ fn no_rust_file_is_too_long() {
             findings.add(&file.path, lines, format_args!("has {lines} lines, {} too many", lines - MAX_LINES));
         }
     }
-    findings.settle(
+    findings.assert_empty(
         &format!("no Rust file is over {MAX_LINES} lines"),
         "Split it along an idea that deserves a name. The tests of `x.rs` may move to `x/tests.rs`\n\
          (`#[cfg(test)] mod tests;` in `x.rs`): rules are looked up there too.",
@@ -70,7 +70,7 @@ fn no_rust_file_is_too_long() {
 
 #[test]
 fn nothing_unfinished_is_left_behind() {
-    // In two halves, so that the test does not find its own list.
+    // Each needle is in two halves, so that the test does not find its own list.
     let needles = [
         concat!("to", "do!"),
         concat!("un", "implemented!"),
@@ -80,19 +80,19 @@ fn nothing_unfinished_is_left_behind() {
         concat!("#[ig", "nore"),
     ];
     // The only permitted form: `./check long` runs these tests.
-    let long = concat!("#[ig", "nore = \"long: ./check long\"]");
+    let permitted = concat!("#[ig", "nore = \"long: ./check long\"]");
     let mut findings = Findings::default();
     for file in rust_files() {
-        for (number, line) in file.lines().filter(|(_, line)| line.trim() != long) {
+        for (number, line) in file.lines().filter(|(_, line)| line.trim() != permitted) {
             for needle in needles.iter().filter(|needle| has_word(line, needle)) {
                 findings.add(&file.path, number, format_args!("has `{needle}`"));
             }
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "nothing unfinished is left behind",
-        "Finish it now, or take it out and write down what is missing where it is planned. A test that cannot pass\n\
-         yet is not switched off: it comes with the code that makes it pass.",
+        "Finish it now, or remove it and add what is missing to the plan. Do not disable a test that cannot pass\n\
+         yet: add it with the code that makes it pass.",
     );
 }
 
@@ -117,7 +117,7 @@ fn no_machine_or_registry_is_named() {
             }
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "no file names a developer's machine or a package registry",
         "Write paths relative to the repository (Rust: `env!(\"CARGO_MANIFEST_DIR\")`, shell: `$(dirname \"$0\")`).\n\
          Do not name package registries: they are the user's setting. Cargo.lock is exempt.",
@@ -137,8 +137,8 @@ fn no_protocol_ignores_inputs_by_wildcard() {
             findings.add(&file.path, number, format_args!("`{}`", line.trim()));
         }
     }
-    assert!(protocols > 0, "no `impl Protocol for` found in {PROTOCOLS:?}: if it moved, adapt this test.");
-    findings.settle(
+    assert!(protocols > 0, "no `impl Protocol for` found in {PROTOCOL_FOLDERS:?}: if it moved, adapt this test.");
+    findings.assert_empty(
         "a protocol's match names every input: no `_ =>` in `impl Protocol for`",
         "Name the variants that the arm stands for: `Input::Saved(_) | Input::View(_) | Input::Lease(_) => {}`. A new kind of input or\n\
          message then fails to compile wherever a protocol does not handle it. For a `Never`: `match never {}`.",
@@ -150,12 +150,12 @@ fn every_algorithm_has_rules_in_its_header() {
     let mut findings = Findings::default();
     let algorithms = algorithms();
     for file in family_files().into_iter().filter(|file| file.family() != Some(WRAPPERS)) {
-        let ruled = algorithms.iter().any(|algorithm| belongs(&file.path, &algorithm.path));
-        if let Some((number, line)) = file.lines().find(|(_, line)| opens_protocol(line)).filter(|_| !ruled) {
+        let has_rules = algorithms.iter().any(|algorithm| belongs_to(&file.path, &algorithm.path));
+        if let Some((number, line)) = file.lines().find(|(_, line)| opens_protocol(line)).filter(|_| !has_rules) {
             findings.add(&file.path, number, format_args!("`{}`, but the header has no rules", line.trim()));
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "every algorithm has its rules in its header",
         "Write the rule table into the file's `//!` header, one line per rule, two spaces after the id:\n\
          `//! RA-2  a request arrives  → reply; defer if in the critical section, or if our request is older`.",
@@ -171,7 +171,7 @@ fn every_rule_is_cited_above_its_code() {
             findings.add(&algorithm.path, *number, format_args!("{id} is in the header, but no doc comment cites it"));
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "a doc comment in the code cites every rule of the header",
         "Begin the doc comment of the method that implements the rule with its id: `/// RA-2. Why it works this way.`\n\
          Several rules in one method: `/// RA-2, RA-3. …`. Remove a rule that no code implements.",
@@ -189,7 +189,7 @@ fn every_rule_has_a_test_named_after_it() {
             }
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "every rule of a header has a test named after it",
         "Write a `#[test] fn ra_2_…`, or a row of `rules!`, that runs a script in which the rule applies, and compares the trace.\n\
          Put it into the algorithm's own file or, for `x.rs`, under `x/`, into `x_tests.rs` or `tests/x.rs`.",
@@ -201,17 +201,17 @@ fn every_cited_rule_is_in_the_header() {
     let mut findings = Findings::default();
     let algorithms = algorithms();
     for file in family_files() {
-        let owners = algorithms.iter().filter(|algorithm| belongs(&file.path, &algorithm.path));
+        let owners = algorithms.iter().filter(|algorithm| belongs_to(&file.path, &algorithm.path));
         let known: BTreeSet<_> = owners.flat_map(|owner| &owner.rules).map(|(_, id)| id.as_str()).collect();
-        // A comment may begin with `UTF-8`, which is no rule; a note may not.
-        let is_ours = |id: &str| known.iter().any(|rule| prefix(rule) == prefix(id));
-        let cited = file.documented_rules().filter(|(_, id)| is_ours(id)).chain(file.noted_rules());
+        // A doc comment may begin with `UTF-8`, which looks like a rule id; notes cite only rules.
+        let is_of_algorithm = |id: &str| known.iter().any(|rule| rule_prefix(rule) == rule_prefix(id));
+        let cited = file.documented_rules().filter(|(_, id)| is_of_algorithm(id)).chain(file.noted_rules());
         for (number, id) in cited.filter(|(_, id)| !known.contains(id.as_str())) {
             let header = if known.is_empty() { "has no rules" } else { "lacks it" };
             findings.add(&file.path, number, format_args!("cites {id}, but the header {header}"));
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "the header has every rule that a note or a doc comment cites",
         "Correct the id, or add the rule to the `//!` header of the algorithm: readers follow the id from the trace\n\
          to the rule, and `quorate explain` prints the header.",
@@ -223,12 +223,12 @@ fn every_cited_rule_is_in_the_header() {
 #[test]
 fn the_changelog_has_an_unreleased_section() {
     let mut findings = Findings::default();
-    match read_if_there("CHANGELOG.md") {
+    match try_read("CHANGELOG.md") {
         None => findings.add("CHANGELOG.md", 1, "does not exist"),
         Some(page) if page.lines().any(|(_, line)| line.starts_with("## ") && line.contains("Unreleased")) => {}
         Some(_) => findings.add("CHANGELOG.md", 1, "has no heading `## Unreleased`"),
     }
-    findings.settle(
+    findings.assert_empty(
         "CHANGELOG.md has an Unreleased section",
         "Add `## Unreleased` above the newest version, and describe there what users will notice, in the\n\
          same commit.",
@@ -246,7 +246,7 @@ struct File {
 /// All text files of the working tree except build output and .git, sorted by path.
 fn files() -> Vec<File> {
     let mut files = Vec::new();
-    collect(&root(), "", &mut files);
+    collect_texts(&root(), "", &mut files);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     assert!(
         files.iter().any(|file| file.path == "crates/core/src/lib.rs"),
@@ -261,8 +261,8 @@ fn rust_files() -> Vec<File> {
 }
 
 fn protocol_files() -> Vec<File> {
-    let is_there = |file: &File| PROTOCOLS.iter().any(|folder| file.path.starts_with(folder));
-    rust_files().into_iter().filter(is_there).collect()
+    let is_protocol_file = |file: &File| PROTOCOL_FOLDERS.iter().any(|folder| file.path.starts_with(folder));
+    rust_files().into_iter().filter(is_protocol_file).collect()
 }
 
 fn family_files() -> Vec<File> {
@@ -273,17 +273,17 @@ fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
+fn collect_texts(folder: &Path, path_prefix: &str, files: &mut Vec<File>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot list {}: {error}", folder.display()));
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = format!("{prefix}{name}");
+        let path = format!("{path_prefix}{name}");
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
             // Cargo marks its target folders with this file, whatever their name.
             let is_output = name == "target" || name == ".git" || entry.path().join("CACHEDIR.TAG").exists();
             if !is_output {
-                collect(&entry.path(), &format!("{path}/"), files);
+                collect_texts(&entry.path(), &format!("{path}/"), files);
             }
         } else if kind.is_file() && is_text(&path) {
             files.push(read(&path));
@@ -297,25 +297,26 @@ fn is_text(path: &str) -> bool {
 }
 
 fn read(path: &str) -> File {
-    read_if_there(path).unwrap_or_else(|| panic!("cannot read {path} in {}", root().display()))
+    try_read(path).unwrap_or_else(|| panic!("cannot read {path} in {}", root().display()))
 }
 
-fn read_if_there(path: &str) -> Option<File> {
+fn try_read(path: &str) -> Option<File> {
     let bytes = fs::read(root().join(path)).ok()?;
     Some(File { path: path.into(), text: String::from_utf8_lossy(&bytes).into_owned() })
 }
 
-/// The violations of one convention, as `file:line: what`.
+/// The violations of one convention, as `file:line: violation`.
 #[derive(Default)]
 struct Findings(Vec<String>);
 
 impl Findings {
-    fn add(&mut self, path: &str, line: usize, what: impl Display) {
-        self.0.push(format!("  {path}:{line}: {what}"));
+    fn add(&mut self, path: &str, line: usize, violation: impl Display) {
+        self.0.push(format!("  {path}:{line}: {violation}"));
     }
 
+    /// Fails with the list of violations, unless there are none.
     #[track_caller]
-    fn settle(self, convention: &str, remedy: &str) {
+    fn assert_empty(self, convention: &str, remedy: &str) {
         let count = match self.0.len() {
             1 => "1 place violates".into(),
             count => format!("{count} places violate"),
@@ -330,8 +331,8 @@ impl Findings {
 impl File {
     /// The file's family, if files of that family have rules.
     fn family(&self) -> Option<&str> {
-        let within = PROTOCOLS.iter().find_map(|folder| self.path.strip_prefix(folder))?;
-        let (folder, _) = within.split_once('/')?;
+        let path_inside = PROTOCOL_FOLDERS.iter().find_map(|folder| self.path.strip_prefix(folder))?;
+        let (folder, _) = path_inside.split_once('/')?;
         FAMILIES.contains(&folder).then_some(folder)
     }
 
@@ -340,21 +341,22 @@ impl File {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 
-    /// The rules of the header's table: `//! RA-2  a request arrives → …`.
+    /// The line number and id of each rule in the header's table: `//! RA-2  a request arrives → …`.
     fn header_rules(&self) -> Vec<(usize, String)> {
         let header = self.lines().map_while(|(number, line)| Some((number, line.strip_prefix("//!")?)));
         let rows = header.filter_map(|(number, line)| Some((number, line.strip_prefix(' ')?.split_once("  ")?.0)));
         rows.filter(|(_, id)| is_rule_id(id)).map(|(number, id)| (number, id.into())).collect()
     }
 
-    /// The rules that doc comments begin with: `/// RA-2, RA-3. …`.
+    /// The line number and id of each rule that a doc comment begins with: `/// RA-2, RA-3. …`.
     fn documented_rules(&self) -> impl Iterator<Item = (usize, String)> {
         let comments =
             self.lines().filter_map(|(number, line)| Some((number, line.trim_start().strip_prefix("/// ")?)));
         comments.flat_map(|(number, comment)| leading_rules(comment).map(move |id| (number, id.into())))
     }
 
-    /// The rules that notes cite, directly or through a helper: every string that is a rule id.
+    /// The line number and id of each rule that a note cites, directly or through a helper: every
+    /// string that is a rule id.
     fn noted_rules(&self) -> impl Iterator<Item = (usize, String)> {
         let code = self.lines().filter(|(_, line)| !line.trim_start().starts_with("//"));
         let strings = code.flat_map(|(number, line)| line.split('"').skip(1).map(move |string| (number, string)));
@@ -364,11 +366,13 @@ impl File {
     /// Whether a `#[test]` has this name, or this prefix followed by an underscore. A row of a
     /// `rules!` table counts as a test.
     fn has_test(&self, name: &str) -> bool {
-        let goes_on = |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['_', '(']));
+        let begins_with_name = |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['_', '(']));
         let lines: Vec<_> = self.text.lines().map(str::trim).collect();
-        let mut named = lines.iter().enumerate().filter(|(_, line)| line.strip_prefix("fn ").is_some_and(goes_on));
+        let mut functions =
+            lines.iter().enumerate().filter(|(_, line)| line.strip_prefix("fn ").is_some_and(begins_with_name));
         let above = |index: usize| lines[..index].iter().rev().take_while(|line| line.starts_with(['#', '/']));
-        named.any(|(index, _)| above(index).any(|line| *line == "#[test]")) || self.rule_rows().any(goes_on)
+        functions.any(|(index, _)| above(index).any(|line| *line == "#[test]"))
+            || self.rule_rows().any(begins_with_name)
     }
 
     /// The rows of every `rules! { … }` table, each from its name on. Rows are indented by four
@@ -384,20 +388,20 @@ impl File {
 
 /// Whether the line contains the word, and not as the end of a longer one.
 fn has_word(line: &str, word: &str) -> bool {
-    line.match_indices(word).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+    line.match_indices(word).any(|(start, _)| !line[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
 /// Whether the line has an absolute path with this beginning: `"/opt/x"` has `/opt/`; `docs/opt/x`
 /// and `https://a.b/opt/x` do not.
 fn has_absolute_path(line: &str, path: &str) -> bool {
     line.match_indices(path)
-        .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~})*".contains(c)))
+        .any(|(start, _)| !line[..start].ends_with(|c: char| c.is_alphanumeric() || "._-~})*".contains(c)))
 }
 
 fn is_rule_id(word: &str) -> bool {
     word.split_once('-').is_some_and(|(letters, digits)| {
-        let named = !letters.is_empty() && letters.chars().all(|letter| letter.is_ascii_uppercase());
-        named && !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())
+        let has_prefix = !letters.is_empty() && letters.chars().all(|letter| letter.is_ascii_uppercase());
+        has_prefix && !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())
     })
 }
 
@@ -408,7 +412,7 @@ fn leading_rules(comment: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The prefix of a rule id, which all rules of one algorithm share.
-fn prefix(id: &str) -> &str {
+fn rule_prefix(id: &str) -> &str {
     id.split('-').next().unwrap_or_default()
 }
 
@@ -416,35 +420,37 @@ fn test_name(id: &str) -> String {
     id.to_lowercase().replace('-', "_")
 }
 
-/// An algorithm: the file with the rules in its header, and the files that belong to it.
+/// An algorithm: its main file, which has the rules in its header, and all files that belong to it.
 struct Algorithm {
+    /// The path of the file with the header.
     path: String,
+    /// Line number and id.
     rules: Vec<(usize, String)>,
     files: Vec<File>,
 }
 
 fn algorithms() -> Vec<Algorithm> {
-    let heads = family_files().into_iter().map(|head| (head.header_rules(), head.path));
-    let algorithms: Vec<_> = heads
+    let main_files = family_files().into_iter().map(|file| (file.header_rules(), file.path));
+    let algorithms: Vec<_> = main_files
         .filter(|(rules, _)| !rules.is_empty())
         .map(|(rules, path)| {
-            let files = family_files().into_iter().filter(|file| belongs(&file.path, &path)).collect();
+            let files = family_files().into_iter().filter(|file| belongs_to(&file.path, &path)).collect();
             Algorithm { path, rules, files }
         })
         .collect();
     assert!(
         !algorithms.is_empty(),
-        "no header with rules found in {PROTOCOLS:?}: if the format changed, adapt this test"
+        "no header with rules found in {PROTOCOL_FOLDERS:?}: if the format changed, adapt this test"
     );
     algorithms
 }
 
 /// To `mutex/x.rs` belong `mutex/x/…`, `mutex/x_tests.rs` and `mutex/tests/x.rs`; to
 /// `mutex/x/mod.rs` all of `mutex/x/`.
-fn belongs(path: &str, head: &str) -> bool {
-    let stem = head.strip_suffix("/mod.rs").or(head.strip_suffix(".rs")).unwrap_or(head);
+fn belongs_to(path: &str, main_file: &str) -> bool {
+    let stem = main_file.strip_suffix("/mod.rs").or(main_file.strip_suffix(".rs")).unwrap_or(main_file);
     let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
-    let beside = [head.into(), format!("{stem}_tests.rs"), format!("{folder}/tests/{name}.rs")];
+    let beside = [main_file.into(), format!("{stem}_tests.rs"), format!("{folder}/tests/{name}.rs")];
     beside.iter().any(|file| file == path) || path.starts_with(&format!("{stem}/"))
 }
 
@@ -465,7 +471,7 @@ fn protocol_blocks(file: &File) -> Vec<Vec<(usize, &str)>> {
 fn has_wildcard_arm(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
     let mut arms = code.match_indices("_ =>").chain(code.match_indices("_ if "));
-    arms.any(|(at, _)| code[..at].trim_end() == "" || code[..at].trim_end().ends_with(['{', '}', ',', '|']))
+    arms.any(|(start, _)| code[..start].trim_end() == "" || code[..start].trim_end().ends_with(['{', '}', ',', '|']))
 }
 
 // ---------------------------------------------------------------------------- tests of the parsers
@@ -483,7 +489,11 @@ fn rules_are_read_from_headers_doc_comments_and_notes() {
     assert_eq!(file.noted_rules().collect::<Vec<_>>(), [(9, "TY-7".into())]);
     let tested = |rule: &_| file.has_test(&format!("ty_{rule}"));
     assert_eq!([1, 2, 22, 3, 4, 5, 6, 7].into_iter().filter(tested).collect::<Vec<_>>(), [1, 5]);
-    assert!(belongs("m/x/tests.rs", "m/x.rs") && belongs("m/x/y.rs", "m/x/mod.rs") && !belongs("m/xy.rs", "m/x.rs"));
+    assert!(
+        belongs_to("m/x/tests.rs", "m/x.rs")
+            && belongs_to("m/x/y.rs", "m/x/mod.rs")
+            && !belongs_to("m/xy.rs", "m/x.rs")
+    );
 }
 
 #[test]

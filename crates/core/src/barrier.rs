@@ -29,7 +29,7 @@ impl<P: Protocol> Default for Barrier<P> {
 }
 
 // Written by hand, because a derive would require these traits of the protocol itself. The checker
-// saves_needed them.
+// needs them.
 impl<P: Protocol> Clone for Barrier<P>
 where
     P::Event: Clone,

@@ -22,23 +22,23 @@ impl Clock {
 
     /// Creates a clock that shows zero now.
     pub fn start() -> Self {
-        Self { origin: since_boot() }
+        Self { origin: nanos_since_boot() }
     }
 
-    /// Returns when it shows zero, in nanoseconds since the boot.
+    /// Returns when this clock shows zero, in nanoseconds since the boot.
     pub const fn origin(self) -> i64 {
         self.origin
     }
 
     /// Returns the current time.
     pub fn now(self) -> Time {
-        Time::from_nanos(since_boot().saturating_sub(self.origin))
+        Time::from_nanos(nanos_since_boot().saturating_sub(self.origin))
     }
 
     /// Returns the machine's wall clock minus this clock, in nanoseconds. It relates the clocks of
     /// several machines, as precisely as their wall clocks agree.
     pub fn offset(self) -> i64 {
-        nanos(ClockId::Realtime).saturating_sub(self.now().nanos())
+        read_nanos(ClockId::Realtime).saturating_sub(self.now().nanos())
     }
 }
 
@@ -54,11 +54,11 @@ const STEADY: ClockId = ClockId::Boottime;
 #[cfg(not(target_os = "linux"))]
 const STEADY: ClockId = ClockId::Monotonic;
 
-fn since_boot() -> i64 {
-    nanos(STEADY)
+fn nanos_since_boot() -> i64 {
+    read_nanos(STEADY)
 }
 
-fn nanos(clock: ClockId) -> i64 {
+fn read_nanos(clock: ClockId) -> i64 {
     let time = clock_gettime(clock);
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
@@ -69,7 +69,7 @@ mod tests {
     use quorate_core::Time;
 
     #[test]
-    fn clocks_with_one_origin_show_one_time() {
+    fn clocks_with_the_same_origin_show_the_same_time() {
         let clock = Clock::start();
         let first = clock.now();
         let second = Clock::with_origin(clock.origin()).now();

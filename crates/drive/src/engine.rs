@@ -65,17 +65,19 @@ pub struct Parts<D: Durable, O> {
 }
 
 /// One node with its clock, timers, disk and journal, but without a network. `D` is the state on
-/// its disk; its writes are the node's writes.
+/// its disk, which accepts the node's writes; `O` is the recorder of the run.
 pub struct Engine<P: Protocol, D: Durable, O> {
     node: P,
     host: Host<P, D, O>,
 }
 
+/// Everything but the node itself, so that a step of the node can use it.
 struct Host<P: Protocol, D: Durable, O> {
     me: NodeId,
     clock: Clock,
     now: Time,
     timers: Timers<P::Timer>,
+    /// Withholds messages and events until the saves before them are durable.
     barrier: Barrier<P>,
     save_queue: SaveQueue<P, D>,
     /// Number of saves that the node knows to be durable.
@@ -174,8 +176,8 @@ where
         }
     }
 
-    /// Gives the node a report of its disk. A failure is returned by the next
-    /// [`settle`](Self::settle).
+    /// Gives the node a report of its disk. If the disk failed, the next [`settle`](Self::settle)
+    /// returns the failure.
     pub fn disk(&mut self, report: Report, out: &mut impl Outlet<P>) {
         match report {
             Report::Saved { count, .. } => self.saved(count, out),
@@ -185,7 +187,7 @@ where
         }
     }
 
-    /// Fires all timers whose time has come, the earliest first.
+    /// Fires all expired timers, the earliest first.
     pub fn fire(&mut self, out: &mut impl Outlet<P>) {
         while let Some(timer) = self.host.timers.fire(self.host.now) {
             let recorded = timer.clone();
@@ -202,6 +204,7 @@ where
     /// saves count as durable now. If this fails, the node must stop, and no message or event of
     /// the turn may leave the process.
     pub fn settle(&mut self, out: &mut impl Outlet<P>) -> Result<(), Failure> {
+        // In response to a completed save, the node may request further ones.
         while matches!(self.host.save_queue.disk, Disk::None)
             && self.host.durable_saves < self.host.barrier.saves_requested()
         {
@@ -214,7 +217,7 @@ where
         self.host.save_queue.submit().map_err(|_| Failure::Disk(None))
     }
 
-    /// Submits the saves that the disk has space for and waits until they are durable, or until the
+    /// Submits the saves that the disk's queue has space for and waits until they are durable, or until the
     /// disk's thread gives up because the disk is full or failed. Returns the number of saves that
     /// were not submitted.
     pub fn close_disk(&mut self) -> usize {
@@ -228,6 +231,8 @@ where
         self.host.record.flush().map_err(Failure::Journal)
     }
 
+    /// Handles that the first `count` saves are durable: releases the effects that waited for them, and
+    /// steps the node.
     fn saved(&mut self, count: u64, out: &mut impl Outlet<P>) {
         let (time, node) = (self.host.now, self.host.me);
         self.host.record.observe(&Moment::Input { time, now: time, node, input: ObservedInput::Saved(count) });

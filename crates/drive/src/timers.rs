@@ -4,37 +4,38 @@ use quorate_core::{Duration, Span, Time};
 
 /// The timers that are set. A linear search is enough, because a node has few.
 pub(crate) struct Timers<T> {
-    set: Vec<(Time, T)>,
+    pending: Vec<(Time, T)>,
     random_state: u64,
 }
 
 impl<T: Eq> Timers<T> {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { set: Vec::new(), random_state: seed }
+        Self { pending: Vec::new(), random_state: seed }
     }
 
+    /// Sets a timer; replaces an equal one that is already set.
     pub(crate) fn set(&mut self, now: Time, timer: T, span: Span) {
         self.cancel(&timer);
         let delay = self.draw(span);
-        self.set.push((now + delay, timer));
+        self.pending.push((now + delay, timer));
     }
 
     /// Cancels a timer. Returns whether it was set.
     pub(crate) fn cancel(&mut self, timer: &T) -> bool {
-        let index = self.set.iter().position(|(_, set)| set == timer);
-        index.map(|index| self.set.swap_remove(index)).is_some()
+        let index = self.pending.iter().position(|(_, pending)| pending == timer);
+        index.map(|index| self.pending.swap_remove(index)).is_some()
     }
 
     /// Returns when the next timer fires.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.set.iter().map(|(time, _)| *time).min()
+        self.pending.iter().map(|(time, _)| *time).min()
     }
 
     /// Removes and returns the earliest timer whose time is not after `now`, if any.
     pub(crate) fn fire(&mut self, now: Time) -> Option<T> {
-        let expired = self.set.iter().enumerate().filter(|(_, (time, _))| *time <= now);
+        let expired = self.pending.iter().enumerate().filter(|(_, (time, _))| *time <= now);
         let (index, _) = expired.min_by_key(|(_, (time, _))| *time)?;
-        Some(self.set.swap_remove(index).1)
+        Some(self.pending.swap_remove(index).1)
     }
 
     /// Returns a random duration in the span, by SplitMix64. Its statistical quality does not

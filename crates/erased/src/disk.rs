@@ -21,12 +21,12 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     #[error(
-        "The data on the disk has format version {found}, but this release reads versions up to \
+        "the data on the disk has format version {found}, but this release reads versions up to \
          {known}. Nothing was changed; run a release that knows version {found}."
     )]
     Newer { found: u32, known: u32 },
     #[error(
-        "The data on the disk belongs to another algorithm: {0}. Nothing was changed; run the algorithm that wrote it, or \
+        "the data on the disk belongs to another algorithm: {0}. Nothing was changed; run the algorithm that wrote it, or \
          use another data folder for this one."
     )]
     Foreign(Malformed),

@@ -49,7 +49,7 @@ fn request(mut words: impl Iterator<Item = String>) -> Result<Request, String> {
             }
             "--corpus" => request.corpus = Some(value.into()),
             "--input" => request.input = Some(value.into()),
-            _ => return Err(format!("Unknown option {word}.")),
+            _ => return Err(format!("unknown option {word}.")),
         }
     }
     Ok(request)
@@ -71,7 +71,7 @@ fn execute(request: &Request) -> Result<bool, String> {
         }
         (name, input) => {
             let target =
-                find(name).ok_or_else(|| format!("Unknown target '{name}'; 'quorate-fuzz list' lists the targets."))?;
+                find(name).ok_or_else(|| format!("unknown target '{name}'; 'quorate-fuzz list' lists the targets."))?;
             match input {
                 Some(file) => single(target, file),
                 None => campaign(target, request, request.seconds),
@@ -81,7 +81,7 @@ fn execute(request: &Request) -> Result<bool, String> {
 }
 
 fn single(target: Target, file: &PathBuf) -> Result<bool, String> {
-    let bytes = fs::read(file).map_err(|error| format!("Cannot read {}: {error}.", file.display()))?;
+    let bytes = fs::read(file).map_err(|error| format!("cannot read {}: {error}.", file.display()))?;
     let outcome = target.attempt(&bytes);
     match &outcome {
         Ok(_) => println!("{}: {} passes", target.name, file.display()),
@@ -93,7 +93,7 @@ fn single(target: Target, file: &PathBuf) -> Result<bool, String> {
 fn campaign(target: Target, request: &Request, seconds: f64) -> Result<bool, String> {
     let folder_path = request.corpus.clone().unwrap_or_else(|| folder().join(target.name));
     let corpus =
-        Corpus::read(&folder_path).map_err(|error| format!("Cannot read {}: {error}.", folder_path.display()))?;
+        Corpus::read(&folder_path).map_err(|error| format!("cannot read {}: {error}.", folder_path.display()))?;
     let mut campaign = Campaign::new(target, &corpus, request.seed);
     let (start, limit) = (Instant::now(), Duration::from_secs_f64(seconds));
     let mut outcome = campaign.run_corpus();
@@ -117,7 +117,7 @@ fn campaign(target: Target, request: &Request, seconds: f64) -> Result<bool, Str
 /// Saves the failing input and prints the command that reproduces the failure.
 fn report(target: Target, seed: u64, Failure { input, message }: &Failure) -> Result<(), String> {
     let file = PathBuf::from(format!("fuzz-{}-{seed}.failure", target.name));
-    fs::write(&file, input).map_err(|error| format!("Cannot write {}: {error}.", file.display()))?;
+    fs::write(&file, input).map_err(|error| format!("cannot write {}: {error}.", file.display()))?;
     println!("{} FAILS: {message}", target.name);
     println!("the input ({} bytes) is in {}; to reproduce:", input.len(), file.display());
     println!("    cargo run -p quorate-fuzz -- {} --input {}", target.name, file.display());
@@ -129,7 +129,7 @@ fn remake() -> Result<(), String> {
         let Some(corpus) = examples(target.name) else { continue };
         let folder_path = folder().join(target.name);
         let names: Vec<&str> = corpus.0.iter().map(|Example { name, .. }| name.as_str()).collect();
-        corpus.write(&folder_path).map_err(|error| format!("Cannot write {}: {error}.", folder_path.display()))?;
+        corpus.write(&folder_path).map_err(|error| format!("cannot write {}: {error}.", folder_path.display()))?;
         println!("{:10} {}", target.name, names.join(" "));
     }
     Ok(())

@@ -19,11 +19,11 @@ pub enum ReplayError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(
-        "Line {line} does not replay: the nodes produce different effects, because the algorithm has changed or the \
+        "line {line} does not replay: the nodes produce different effects, because the algorithm has changed or the \
          journal was altered.\n  recorded: {recorded}\n  replayed: {replayed}"
     )]
     Differs { line: u64, recorded: String, replayed: String },
-    #[error("Line {line} cannot be replayed: {reason}.")]
+    #[error("line {line} cannot be replayed: {reason}.")]
     Impossible { line: u64, reason: String },
 }
 

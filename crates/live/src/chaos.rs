@@ -18,34 +18,40 @@ pub struct ChaosSettings {
     pub cuts: bool,
 }
 
-/// Makes the random numbers independent of those for the workload and for simulated faults.
+/// An arbitrary constant that makes the random numbers independent of those for the workload and for
+/// simulated faults.
 const SALT: u64 = 0x0011_FEFA_0175;
 
-/// Minimum time between the end of a node's fault and its next one.
-const REST: Duration = Duration::from_millis(200);
+/// Minimum time between the end of a node's fault and the start of its next one.
+const MIN_RECOVERY_TIME: Duration = Duration::from_millis(200);
 
 /// Draws faults from a seed, sorted by time.
-pub fn draw(seed: u64, stage: ChaosSettings) -> Vec<TimedFault> {
+pub fn draw(seed: u64, settings: ChaosSettings) -> Vec<TimedFault> {
     let rng = SeededRng::new(seed ^ SALT, Stream::Faults);
-    let mut chaos =
-        Chaos { stage, rng, now: Duration::ZERO, busy: vec![Duration::ZERO; stage.nodes], faults: Vec::new() };
+    let mut chaos = Chaos {
+        settings,
+        rng,
+        now: Duration::ZERO,
+        busy_until: vec![Duration::ZERO; settings.nodes],
+        faults: Vec::new(),
+    };
     loop {
-        chaos.now = chaos.now + chaos.pause();
-        if chaos.now >= stage.window || stage.nodes == 0 {
+        chaos.now = chaos.now + chaos.time_to_next_fault();
+        if chaos.now >= settings.window || settings.nodes == 0 {
             break;
         }
-        chaos.draw_one();
+        chaos.draw_fault();
     }
     chaos.faults.sort_by_key(|timed| timed.at);
     chaos.faults
 }
 
 struct Chaos {
-    stage: ChaosSettings,
+    settings: ChaosSettings,
     rng: SeededRng,
     now: Duration,
-    /// The time until which each node has a fault or rests.
-    busy: Vec<Duration>,
+    /// For each node, when it may have its next fault.
+    busy_until: Vec<Duration>,
     faults: Vec<TimedFault>,
 }
 
@@ -55,98 +61,99 @@ impl Chaos {
         Duration::from_millis(min + self.rng.below(max.saturating_sub(min) + 1))
     }
 
-    /// The time between two faults, shorter in a short run.
-    fn pause(&mut self) -> Duration {
-        let max = (self.stage.window.nanos() / 8_000_000).clamp(20, 1_500);
-        self.millis(10, max)
+    /// The time between two faults: at most an eighth of the window, within fixed limits.
+    fn time_to_next_fault(&mut self) -> Duration {
+        let window_millis = self.settings.window.nanos() / 1_000_000;
+        self.millis(10, (window_millis / 8).clamp(20, 1_500))
     }
 
     /// The length of a fault: some are shorter than any timeout, some last about as long as an
     /// election, some longer than several.
-    fn length(&mut self) -> Duration {
+    fn fault_length(&mut self) -> Duration {
         let length = match self.rng.below(3) {
             0 => self.millis(1, 40),
             1 => self.millis(100, 500),
             _ => self.millis(500, 4_000),
         };
-        let left = self.stage.window.nanos().saturating_sub(self.now.nanos()) / 1_000_000;
-        length.min(Duration::from_millis(left.max(1)))
+        let remaining_millis = self.settings.window.nanos().saturating_sub(self.now.nanos()) / 1_000_000;
+        length.min(Duration::from_millis(remaining_millis.max(1)))
     }
 
-    fn put(&mut self, at: Duration, fault: Fault, lasts: Duration) {
+    fn add_fault(&mut self, at: Duration, fault: Fault, lasts: Duration) {
         self.faults.push(TimedFault { at, fault, lasts: Some(lasts) });
     }
 
-    fn free(&self) -> Vec<NodeId> {
-        let is_free = |(_, until): &(usize, &Duration)| **until <= self.now;
-        self.busy.iter().enumerate().filter(is_free).map(|(index, _)| NodeId::from_index(index)).collect()
+    fn nodes_without_fault(&self) -> Vec<NodeId> {
+        let is_free = |(_, busy_until): &(usize, &Duration)| **busy_until <= self.now;
+        self.busy_until.iter().enumerate().filter(is_free).map(|(index, _)| NodeId::from_index(index)).collect()
     }
 
-    fn draw_one(&mut self) {
-        let cuts = if self.stage.cuts && self.stage.nodes > 1 { 4 } else { 0 };
-        match self.rng.below(12 + cuts) {
+    fn draw_fault(&mut self) {
+        // Of 12 faults, or 16 with cuts: 1 outage, 6 crashes, 5 pauses and perhaps 4 cuts.
+        let cut_weight = if self.settings.cuts && self.settings.nodes > 1 { 4 } else { 0 };
+        match self.rng.below(12 + cut_weight) {
             0 => self.draw_outage(),
-            1..=6 => self.draw_victim(|node| Fault::Crash { node, unsynced: Unsynced::Lost }),
-            7..=11 => self.draw_victim(|node| Fault::Pause { node }),
+            1..=6 => self.draw_node_fault(|node| Fault::Crash { node, unsynced: Unsynced::Lost }),
+            7..=11 => self.draw_node_fault(|node| Fault::Pause { node }),
             _ => self.draw_cut(),
         }
     }
 
     /// A fault of one node, unless a minority already has faults. In a group of one or two nodes,
     /// one may have a fault.
-    fn draw_victim(&mut self, fault: impl Fn(NodeId) -> Fault) {
-        let free = self.free();
-        let faulty = self.stage.nodes - free.len();
-        let max = ((self.stage.nodes - 1) / 2).max(1);
-        let lasts = self.length();
-        let place = self.rng.below(free.len().max(1) as u64) as usize;
-        let Some(node) = free.get(place).copied().filter(|_| faulty < max) else { return };
+    fn draw_node_fault(&mut self, fault: impl Fn(NodeId) -> Fault) {
+        let free = self.nodes_without_fault();
+        let faulty = self.settings.nodes - free.len();
+        let max_faulty = ((self.settings.nodes - 1) / 2).max(1);
+        let lasts = self.fault_length();
+        let index = self.rng.below(free.len().max(1) as u64) as usize;
+        let Some(node) = free.get(index).copied().filter(|_| faulty < max_faulty) else { return };
         self.add_node_fault(node, self.now, fault(node), lasts);
     }
 
     /// A crash of all running nodes at nearly the same time. They restart one by one.
     fn draw_outage(&mut self) {
-        for node in self.free() {
+        for node in self.nodes_without_fault() {
             let at = self.now + self.millis(0, 20);
-            let lasts = self.length();
+            let lasts = self.fault_length();
             self.add_node_fault(node, at, Fault::Crash { node, unsynced: Unsynced::Lost }, lasts);
         }
     }
 
     fn add_node_fault(&mut self, node: NodeId, at: Duration, fault: Fault, lasts: Duration) {
-        if let Some(busy) = self.busy.get_mut(node.index()) {
-            *busy = at + lasts + REST;
+        if let Some(busy_until) = self.busy_until.get_mut(node.index()) {
+            *busy_until = at + lasts + MIN_RECOVERY_TIME;
         }
-        self.put(at, fault, lasts);
+        self.add_fault(at, fault, lasts);
     }
 
     /// A partition of the group, an isolated node, a node that cannot send or cannot receive, or a
     /// cut between two nodes.
     fn draw_cut(&mut self) {
-        let nodes = self.stage.nodes as u64;
+        let nodes = self.settings.nodes as u64;
         let first = self.rng.below(nodes);
         let node = NodeId::from_index(first as usize);
         let other = NodeId::from_index(((first + 1 + self.rng.below(nodes - 1)) % nodes) as usize);
-        let alone = || side(&[node]);
+        let isolated = || side(&[node]);
         let cut = match self.rng.below(5) {
             0 => {
-                let some: Vec<_> = self.stage_nodes().into_iter().filter(|_| self.rng.below(2) == 0).collect();
-                let is_split = !some.is_empty() && some.len() < self.stage.nodes;
-                Cut::between(vec![if is_split { side(&some) } else { alone() }, Side::Rest])
+                let members: Vec<_> = self.all_nodes().into_iter().filter(|_| self.rng.below(2) == 0).collect();
+                let is_split = !members.is_empty() && members.len() < self.settings.nodes;
+                Cut::between(vec![if is_split { side(&members) } else { isolated() }, Side::Rest])
             }
-            1 => Cut::between(vec![alone(), Side::Rest]),
-            2 => Cut::one_way(alone(), Side::Rest),
-            3 => Cut::one_way(Side::Rest, alone()),
-            _ => Cut::between(vec![alone(), side(&[other])]),
+            1 => Cut::between(vec![isolated(), Side::Rest]),
+            2 => Cut::one_way(isolated(), Side::Rest),
+            3 => Cut::one_way(Side::Rest, isolated()),
+            _ => Cut::between(vec![isolated(), side(&[other])]),
         };
-        let lasts = self.length();
+        let lasts = self.fault_length();
         if let Ok(cut) = cut {
-            self.put(self.now, Fault::Cut(cut), lasts);
+            self.add_fault(self.now, Fault::Cut(cut), lasts);
         }
     }
 
-    fn stage_nodes(&self) -> Vec<NodeId> {
-        (0..self.stage.nodes).map(NodeId::from_index).collect()
+    fn all_nodes(&self) -> Vec<NodeId> {
+        (0..self.settings.nodes).map(NodeId::from_index).collect()
     }
 }
 
@@ -161,7 +168,7 @@ mod tests {
     use quorate_core::Duration;
     use quorate_journal::settings::{Fault, TimedFault};
 
-    fn stage(nodes: usize, seconds: u64, cuts: bool) -> ChaosSettings {
+    fn settings(nodes: usize, seconds: u64, cuts: bool) -> ChaosSettings {
         ChaosSettings { nodes, window: Duration::from_secs(seconds), cuts }
     }
 
@@ -171,21 +178,21 @@ mod tests {
     fn every_fault_is_possible_and_ends() {
         for nodes in [1, 2, 3, 5, 8] {
             for seed in 0..200 {
-                let stage = stage(nodes, 1 + seed % 30, seed % 2 == 0);
-                let faults = draw(seed, stage);
-                let networks = if stage.cuts { Networks::Own } else { Networks::Shared };
+                let settings = settings(nodes, 1 + seed % 30, seed % 2 == 0);
+                let faults = draw(seed, settings);
+                let networks = if settings.cuts { Networks::Own } else { Networks::Shared };
                 let actions = actions(&faults, nodes, networks).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
                 assert_eq!(actions.len(), 2 * faults.len(), "seed {seed}: a fault never ends");
                 let last = actions.last().map_or(Duration::ZERO, |(at, _)| *at);
-                assert!(last <= stage.window + Duration::from_millis(50), "seed {seed}: {last}");
+                assert!(last <= settings.window + Duration::from_millis(50), "seed {seed}: {last}");
             }
         }
     }
 
     #[test]
     fn faults_depend_only_on_the_seed() {
-        assert_eq!(draw(7, stage(5, 60, true)), draw(7, stage(5, 60, true)));
-        assert_ne!(draw(7, stage(5, 60, true)), draw(8, stage(5, 60, true)));
+        assert_eq!(draw(7, settings(5, 60, true)), draw(7, settings(5, 60, true)));
+        assert_ne!(draw(7, settings(5, 60, true)), draw(8, settings(5, 60, true)));
     }
 
     /// Most of the time a majority is up, and sometimes all nodes are down.
@@ -193,38 +200,38 @@ mod tests {
     fn a_majority_is_mostly_up() {
         let down_at = |faults: &[TimedFault], at: Duration| {
             let covers = |timed: &&TimedFault| timed.at <= at && timed.lasts.is_some_and(|lasts| at < timed.at + lasts);
-            let hurt = |timed: &&TimedFault| matches!(timed.fault, Fault::Crash { .. } | Fault::Pause { .. });
-            faults.iter().filter(hurt).filter(covers).count()
+            let is_node_fault = |timed: &&TimedFault| matches!(timed.fault, Fault::Crash { .. } | Fault::Pause { .. });
+            faults.iter().filter(is_node_fault).filter(covers).count()
         };
-        let (mut well, mut asked, mut outages) = (0, 0, 0);
+        let (mut with_majority, mut instants, mut outages) = (0, 0, 0);
         for seed in 0..50 {
-            let faults = draw(seed, stage(5, 60, true));
+            let faults = draw(seed, settings(5, 60, true));
             for tenth in 0..600 {
                 let down = down_at(&faults, Duration::from_millis(tenth * 100));
-                asked += 1;
-                well += usize::from(down <= 2);
+                instants += 1;
+                with_majority += usize::from(down <= 2);
                 outages += usize::from(down == 5);
             }
         }
-        assert!(well * 10 > asked * 8, "a majority was up at {well} of {asked} instants");
+        assert!(with_majority * 10 > instants * 8, "a majority was up at {with_majority} of {instants} instants");
         assert!(outages > 0, "the nodes were never all down");
     }
 
     #[test]
     fn every_kind_of_fault_occurs_and_round_trips_through_its_option() {
-        let faults: Vec<_> = (0..20).flat_map(|seed| draw(seed, stage(3, 60, true))).collect();
+        let faults: Vec<_> = (0..20).flat_map(|seed| draw(seed, settings(3, 60, true))).collect();
         for word in ["--kill 1@", "--stop 2@", "--cut \"1 | ", "--cut \"rest > ", " > rest @"] {
             assert!(faults.iter().filter_map(option).any(|text| text.contains(word)), "no {word}");
         }
         for timed in &faults {
             let text = option(timed).unwrap();
             let (name, value) = text.split_once(' ').unwrap();
-            let again = match name {
+            let parsed = match name {
                 "--kill" => value.parse::<Kill>().unwrap().0,
                 "--stop" => value.parse::<Stop>().unwrap().0,
                 _ => value.trim_matches('"').parse::<CutFault>().unwrap().0,
             };
-            assert_eq!(again, *timed, "{text}");
+            assert_eq!(parsed, *timed, "{text}");
         }
     }
 }

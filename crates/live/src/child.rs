@@ -13,18 +13,21 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The unique number of a process.
+/// Identifies one process among all that a run starts, so that late output of an earlier process of
+/// the same node can be ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Serial(pub(crate) u64);
 
+/// One output of a process.
 pub(crate) struct Report {
     pub(crate) node: NodeId,
     pub(crate) serial: Serial,
-    pub(crate) what: Output,
+    pub(crate) output: Output,
 }
 
 pub(crate) enum Output {
     Line(String),
+    /// The process closed its standard output, normally because it ended.
     Closed,
 }
 
@@ -56,32 +59,32 @@ impl Child {
         }
         if let Some(stdout) = process.stdout.take() {
             let reports = reports.clone();
-            let report = move |what| reports.send(Report { node, serial, what }).is_ok();
+            let report = move |output| reports.send(Report { node, serial, output }).is_ok();
             thread::Builder::new().name(format!("from {node}")).spawn(move || read_lines(stdout, report))?;
         }
         Ok(Self { serial, process, lines, log })
     }
 
-    /// Sends it a line without waiting. A process that has ended ignores it.
+    /// Sends the process a line without waiting. The line is lost if the process has ended.
     pub(crate) fn send_line(&self, line: String) {
         let _ = self.lines.send(line);
     }
 
-    /// Kills it. Output that it wrote before is still reported.
+    /// Kills the process. Output that it wrote before is still reported.
     pub(crate) fn kill(&mut self) -> io::Result<()> {
         self.process.kill()
     }
 
-    /// Waits until it has ended. Its standard output must be closed already.
+    /// Waits until the process has ended. Its standard output must be closed already.
     pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
         self.process.wait()
     }
 
-    /// Pauses it with SIGSTOP, and returns when none of its threads runs any more.
-    pub(crate) fn stop(&self) -> io::Result<()> {
+    /// Pauses the process with SIGSTOP, and returns when none of its threads runs any more.
+    pub(crate) fn pause(&self) -> io::Result<()> {
         self.signal(Signal::STOP)?;
         let deadline = Instant::now() + Duration::from_secs(10);
-        while !is_stopped(self.process.id())? {
+        while !is_paused(self.process.id())? {
             if Instant::now() > deadline {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "it still runs 10 s after SIGSTOP"));
             }
@@ -90,7 +93,7 @@ impl Child {
         Ok(())
     }
 
-    pub(crate) fn proceed(&self) -> io::Result<()> {
+    pub(crate) fn resume(&self) -> io::Result<()> {
         self.signal(Signal::CONT)
     }
 
@@ -122,13 +125,15 @@ fn write_lines(mut stdin: ChildStdin, lines: &Receiver<String>) {
     }
 }
 
+/// Reports each line, and finally that the output is closed. Stops early if `report` returns false,
+/// because the run no longer listens.
 fn read_lines(stdout: ChildStdout, report: impl Fn(Output) -> bool) {
     let mut stdout = BufReader::new(stdout);
     let mut line = Vec::new();
     while let Ok(1..) = stdout.read_until(b'\n', &mut line) {
         // The end of the process cut off an incomplete line.
-        let Some(whole) = line.strip_suffix(b"\n") else { break };
-        if !report(Output::Line(String::from_utf8_lossy(whole).into_owned())) {
+        let Some(complete) = line.strip_suffix(b"\n") else { break };
+        if !report(Output::Line(String::from_utf8_lossy(complete).into_owned())) {
             return;
         }
         line.clear();
@@ -136,41 +141,42 @@ fn read_lines(stdout: ChildStdout, report: impl Fn(Output) -> bool) {
     report(Output::Closed);
 }
 
-fn is_stopped(pid: u32) -> io::Result<bool> {
+fn is_paused(pid: u32) -> io::Result<bool> {
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
         let stat = match fs::read_to_string(task?.path().join("stat")) {
             Ok(stat) => stat,
             // A thread may end between listing and reading.
             Err(_) => continue,
         };
-        if !matches!(state(&stat), Some('T' | 't' | 'Z' | 'X')) {
+        // T: stopped; t: stopped by a debugger; Z: zombie; X: dead.
+        if !matches!(state_letter(&stat), Some('T' | 't' | 'Z' | 'X')) {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// The state in a line of `/proc`. It follows the name, which is in parentheses and may contain
-/// some itself.
-fn state(stat: &str) -> Option<char> {
+/// The state in the `stat` file of a thread in `/proc`. It follows the name, which is in parentheses
+/// and may contain parentheses.
+fn state_letter(stat: &str) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-/// Maximum number of bytes of a log to include in an error.
-const TAIL: u64 = 2_000;
+/// Maximum length of the end of a log that an error includes.
+const MAX_TAIL_BYTES: u64 = 2_000;
 
 fn tail(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_TAIL_BYTES)))?;
     let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes)?;
+    file.take(MAX_TAIL_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Child, Output, Report, Serial, is_stopped, state};
+    use super::{Child, Output, Report, Serial, is_paused, state_letter};
     use quorate_core::NodeId;
     use std::process::Command;
     use std::sync::mpsc::{self, Receiver};
@@ -181,15 +187,16 @@ mod tests {
         let (send, receive) = mpsc::channel();
         let mut command = Command::new("sh");
         command.arg("-c").arg(script);
-        let who = (NodeId::from_index(0), Serial(7));
-        let child = Child::start(command, who, folder.path().join("log"), &send).unwrap();
+        let identity = (NodeId::from_index(0), Serial(7));
+        let child = Child::start(command, identity, folder.path().join("log"), &send).unwrap();
         (child, receive, folder)
     }
 
-    fn next(reports: &Receiver<Report>) -> Option<String> {
+    /// The next line of output; `None` when the output is closed.
+    fn next_line(reports: &Receiver<Report>) -> Option<String> {
         let report = reports.recv_timeout(Duration::from_secs(20)).expect("output of the process");
         assert_eq!((report.node.number(), report.serial), (1, Serial(7)));
-        match report.what {
+        match report.output {
             Output::Line(line) => Some(line),
             Output::Closed => None,
         }
@@ -199,8 +206,8 @@ mod tests {
     fn lines_are_sent_and_reported_and_an_incomplete_line_is_dropped() {
         let (mut child, reports, _folder) = start("read line; echo \"<$line>\"; echo oops >&2; printf half");
         child.send_line("hello".into());
-        assert_eq!(next(&reports).as_deref(), Some("<hello>"));
-        assert_eq!(next(&reports), None);
+        assert_eq!(next_line(&reports).as_deref(), Some("<hello>"));
+        assert_eq!(next_line(&reports), None);
         assert!(child.wait().unwrap().success());
         assert_eq!(child.log().to_string(), " It logged:\n  oops");
     }
@@ -208,42 +215,42 @@ mod tests {
     #[test]
     fn all_output_of_a_killed_process_is_reported() {
         let (mut child, reports, _folder) = start("printf 'one\\ntwo\\n'; exec cat");
-        assert_eq!(next(&reports).as_deref(), Some("one"));
+        assert_eq!(next_line(&reports).as_deref(), Some("one"));
         child.kill().unwrap();
-        assert_eq!(next(&reports).as_deref(), Some("two"));
-        assert_eq!(next(&reports), None);
+        assert_eq!(next_line(&reports).as_deref(), Some("two"));
+        assert_eq!(next_line(&reports), None);
         assert!(!child.wait().unwrap().success());
     }
 
     #[test]
     fn a_paused_process_does_nothing_until_it_is_resumed() {
         let (child, reports, _folder) = start("echo ready; while read line; do echo \"$line\"; done");
-        assert_eq!(next(&reports).as_deref(), Some("ready"));
-        child.stop().unwrap();
+        assert_eq!(next_line(&reports).as_deref(), Some("ready"));
+        child.pause().unwrap();
         let pid = child.process.id();
-        assert!(is_stopped(pid).unwrap());
+        assert!(is_paused(pid).unwrap());
         // More than a pipe holds: sending must not block.
         let long = "x".repeat(1 << 17);
         child.send_line(long.clone());
-        assert!(is_stopped(pid).unwrap() && reports.try_recv().is_err());
-        child.proceed().unwrap();
-        assert_eq!(next(&reports), Some(long));
+        assert!(is_paused(pid).unwrap() && reports.try_recv().is_err());
+        child.resume().unwrap();
+        assert_eq!(next_line(&reports), Some(long));
     }
 
     #[test]
     fn a_dropped_process_is_killed() {
         let (child, reports, _folder) = start("echo ready; exec sleep 1000");
-        assert_eq!(next(&reports).as_deref(), Some("ready"));
-        child.stop().unwrap();
+        assert_eq!(next_line(&reports).as_deref(), Some("ready"));
+        child.pause().unwrap();
         let pid = child.process.id();
         drop(child);
-        assert!(is_stopped(pid).is_err(), "it is still there");
+        assert!(is_paused(pid).is_err(), "it is still there");
     }
 
     #[test]
     fn a_process_name_cannot_fake_a_state() {
-        assert_eq!(state("12 (a) T (b) R 1 2 3"), Some('R'));
-        assert_eq!(state("12 (sh) T 1 2 3"), Some('T'));
-        assert_eq!(state(""), None);
+        assert_eq!(state_letter("12 (a) T (b) R 1 2 3"), Some('R'));
+        assert_eq!(state_letter("12 (sh) T 1 2 3"), Some('T'));
+        assert_eq!(state_letter(""), None);
     }
 }

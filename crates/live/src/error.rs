@@ -14,19 +14,19 @@ pub enum LiveError {
     Lab(#[from] LabError),
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
-    #[error("A live run can have at most {max} nodes on one machine; got {nodes}. No process was started.")]
+    #[error("a live run can have at most {max} nodes on one machine; got {nodes}. No process was started.")]
     TooManyNodes { nodes: usize, max: usize },
     #[error(
-        "Cannot write {}: {reason}. The run was aborted, all processes were stopped, and no data of the run is kept.",
+        "cannot write {}: {reason}. The run was aborted, all processes were stopped, and no data of the run is kept.",
         .path.display()
     )]
     File { path: PathBuf, reason: io::Error },
     #[error("--keep needs a new or empty folder; {} is not empty. No process was started.", .0.display())]
     FolderNotEmpty(PathBuf),
-    #[error("Cannot start the process of node {node}: {reason}. All other processes were stopped.")]
+    #[error("cannot start the process of node {node}: {reason}. All other processes were stopped.")]
     Start { node: NodeId, reason: io::Error },
     #[error(
-        "The run was aborted and all processes were stopped, because node {node} {problem} within {seconds} s.{log}"
+        "the run was aborted and all processes were stopped, because node {node} {problem} within {seconds} s.{log}"
     )]
     TimedOut {
         node: NodeId,
@@ -36,21 +36,21 @@ pub enum LiveError {
         log: LogTail,
     },
     #[error(
-        "The run was aborted and all processes were stopped, because the process of node {node} ended unexpectedly \
+        "the run was aborted and all processes were stopped, because the process of node {node} ended unexpectedly \
          ({status}).{log}"
     )]
     Died { node: NodeId, status: ExitStatus, log: LogTail },
     #[error(
-        "Node {node} wrote a line that this program cannot parse: {line}. The run was aborted and all processes were \
+        "node {node} wrote a line that this program cannot parse: {line}. The run was aborted and all processes were \
          stopped. This is a bug in Quorate."
     )]
     UnknownLine { node: NodeId, line: String },
     #[error(
-        "Node {node} refused a command: {reason}. The run was aborted and all processes were stopped. This is a bug in \
+        "node {node} refused a command: {reason}. The run was aborted and all processes were stopped. This is a bug in \
          Quorate."
     )]
     Refused { node: NodeId, reason: String },
-    #[error("Node {node} could not be {action}: {reason}. The run was aborted and all processes were stopped.")]
+    #[error("node {node} could not be {action}: {reason}. The run was aborted and all processes were stopped.")]
     Signal {
         node: NodeId,
         /// A past participle such as `killed`.
@@ -58,11 +58,11 @@ pub enum LiveError {
         reason: io::Error,
     },
     #[error(
-        "The run was interrupted before all processes were ready, so it has no result; all processes were stopped."
+        "the run was interrupted before all processes were ready, so it has no result; all processes were stopped."
     )]
     Interrupted,
     #[error(
-        "Cannot set up the network of {part}: {reason}. --namespaces needs root, the program ip and a kernel with \
+        "cannot set up the network of {part}: {reason}. --namespaces needs root, the program ip and a kernel with \
          network namespaces, veth and bridges; all processes were stopped, and the networks of this run were removed."
     )]
     Network {
@@ -70,7 +70,7 @@ pub enum LiveError {
         part: String,
         reason: String,
     },
-    #[error("Cannot create the certificates of the run: {0} No process was started.")]
+    #[error("cannot create the certificates of the run: {0} No process was started.")]
     Certificates(String),
     /// The run is complete and all processes have ended, but its journals could not be gathered,
     /// checked or written. The files are kept, because a live run cannot be repeated.

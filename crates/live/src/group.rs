@@ -21,7 +21,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 /// Maximum time for a process to get ready or to end, long enough for a busy machine.
-const READY_TIMEOUT: Duration = Duration::from_secs(60);
+const PROCESS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// If clients begin this soon after time zero, their times count from zero.
 const START_TOLERANCE: quorate_core::Duration = quorate_core::Duration::from_millis(10);
@@ -33,27 +33,29 @@ fn connection_time(nodes: usize) -> quorate_core::Duration {
 
 /// Estimated time until this many processes are ready and connected. Time zero is this long after
 /// the first start, so that the clients begin at zero.
-pub(crate) fn lead(nodes: usize) -> quorate_core::Duration {
+pub(crate) fn startup_time(nodes: usize) -> quorate_core::Duration {
     connection_time(nodes) + quorate_core::Duration::from_millis(40 + 12 * nodes as u64)
 }
 
 /// Delay before a process whose address was still in use is started again.
-const RETRY: Duration = Duration::from_millis(20);
+const RETRY_DELAY: Duration = Duration::from_millis(20);
 
 /// The processes of a run.
 pub(crate) struct LiveGroup<F: FamilyLab> {
     launch: Launch,
     members: Vec<LiveNode>,
     reports: Receiver<Report>,
-    reporter: Sender<Report>,
-    serial: u64,
+    report_sender: Sender<Report>,
+    /// The number of the process started last.
+    last_serial: u64,
     clock: Clock,
     /// When the clients begin, on the clock that all processes share.
-    zero: Time,
+    workload_start: Time,
     /// The journal of faults, once the clients have begun.
     world: Option<WorldJournal>,
     client_events: VecDeque<(NodeId, ClientEvent<F::Event>)>,
     retries: TimedQueue<NodeId>,
+    /// The paths of the journals of all incarnations so far.
     journals: Vec<PathBuf>,
     /// Whether the run is ending, so that a process that gets ready is stopped at once.
     is_ending: bool,
@@ -71,15 +73,15 @@ pub struct Counts {
 
 impl<F: FamilyLab> LiveGroup<F> {
     pub(crate) fn new(nodes: usize, launch: Launch, clock: Clock) -> Self {
-        let (reporter, reports) = mpsc::channel();
+        let (report_sender, reports) = mpsc::channel();
         Self {
             launch,
             members: (0..nodes).map(|index| LiveNode::new(NodeId::from_index(index))).collect(),
             reports,
-            reporter,
-            serial: 0,
+            report_sender,
+            last_serial: 0,
             clock,
-            zero: Time::ZERO,
+            workload_start: Time::ZERO,
             world: None,
             client_events: VecDeque::new(),
             retries: TimedQueue::new(),
@@ -98,7 +100,7 @@ impl<F: FamilyLab> LiveGroup<F> {
             self.start(NodeId::from_index(index))?;
         }
         while self.members.iter().any(|member| !matches!(member.state, State::Up(_))) && !interrupted() {
-            self.listen(Duration::from_millis(50))?;
+            self.handle_outputs(Duration::from_millis(50))?;
         }
         Ok(())
     }
@@ -108,25 +110,27 @@ impl<F: FamilyLab> LiveGroup<F> {
     pub(crate) fn wait_for_connections(&mut self) -> Result<(), LiveError> {
         let deadline = self.clock.now() + connection_time(self.members.len());
         let deadline = deadline.max(Time::ZERO);
-        while let Some(left) = Some(deadline.since(self.clock.now()).nanos()).filter(|left| *left > 0) {
-            self.listen(Duration::from_nanos(left))?;
+        while let Some(nanos) = Some(deadline.since(self.clock.now()).nanos()).filter(|nanos| *nanos > 0) {
+            self.handle_outputs(Duration::from_nanos(nanos))?;
         }
         Ok(())
     }
 
     /// Sets the start of the workload to now, or to zero if all nodes were ready in time.
+    /// `create_journal` receives it with the name of the group.
     pub(crate) fn begin_workload(
         &mut self,
-        begin: impl FnOnce(Time, &str) -> Result<WorldJournal, LiveError>,
+        create_journal: impl FnOnce(Time, &str) -> Result<WorldJournal, LiveError>,
     ) -> Result<(), LiveError> {
         let now = self.clock.now();
-        self.zero = if now.since(Time::ZERO) < START_TOLERANCE { Time::ZERO } else { now };
-        self.world = Some(begin(self.zero, self.launch.group())?);
+        self.workload_start = if now.since(Time::ZERO) < START_TOLERANCE { Time::ZERO } else { now };
+        self.world = Some(create_journal(self.workload_start, self.launch.group())?);
         Ok(())
     }
 
+    /// The time since the start of the workload.
     pub(crate) fn now(&self) -> Time {
-        Time::from_nanos(self.clock.now().nanos().saturating_sub(self.zero.nanos()))
+        Time::from_nanos(self.clock.now().nanos().saturating_sub(self.workload_start.nanos()))
     }
 
     pub(crate) fn next_client_event(&mut self) -> Option<(NodeId, ClientEvent<F::Event>)> {
@@ -140,27 +144,28 @@ impl<F: FamilyLab> LiveGroup<F> {
 
     /// Sends a node a command. Does nothing if the node is down or not ready.
     pub(crate) fn command(&self, node: NodeId, command: &F::Command) -> Result<(), LiveError> {
-        let Some(child) = self.members.get(node.index()).and_then(LiveNode::commandable) else { return Ok(()) };
+        let Some(child) = self.members.get(node.index()).and_then(LiveNode::command_receiver) else { return Ok(()) };
         let line = serde_json::to_string(command);
         child.send_line(line.map_err(|error| LiveError::Refused { node, reason: error.to_string() })?);
         Ok(())
     }
 
-    /// Handles the output of processes; waits for it at most for `timeout`.
-    pub(crate) fn listen(&mut self, timeout: Duration) -> Result<(), LiveError> {
-        let next = self
+    /// Handles the output of processes, waiting for it at most for `timeout`; then retries starts, and
+    /// fails if a process does not get ready.
+    pub(crate) fn handle_outputs(&mut self, timeout: Duration) -> Result<(), LiveError> {
+        let wait = self
             .retries
-            .next()
+            .next_time()
             .map_or(timeout, |at| timeout.min(Duration::from_nanos(at.since(self.clock.now()).nanos())));
-        match self.reports.recv_timeout(next) {
+        match self.reports.recv_timeout(wait) {
             Ok(report) => self.handle_output(report)?,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         while let Ok(report) = self.reports.try_recv() {
             self.handle_output(report)?;
         }
-        while let Some(node) = self.retries.due(self.clock.now()) {
-            self.try_again(node)?;
+        while let Some(node) = self.retries.pop_due(self.clock.now()) {
+            self.retry_start(node)?;
         }
         self.check_timeouts()
     }
@@ -181,7 +186,7 @@ impl<F: FamilyLab> LiveGroup<F> {
                 }
                 return self.record_fault(WorldEvent::Changed { text: &format!("end of cut {cut}") });
             }
-            Action::Kill(node) | Action::Start(node) | Action::Stop(node) | Action::Continue(node) => node,
+            Action::Kill(node) | Action::Start(node) | Action::Pause(node) | Action::Resume(node) => node,
         };
         if let Some(member) = self.members.get_mut(node.index()) {
             member.actions.push_back(action);
@@ -191,15 +196,15 @@ impl<F: FamilyLab> LiveGroup<F> {
 
     /// Whether no fault action is pending and no node is between two states.
     pub(crate) fn is_settled(&self) -> bool {
-        let rests = |member: &LiveNode| match member.state {
-            State::Up(_) | State::Down | State::Stopped(_) => member.actions.is_empty(),
-            State::Starting { .. } | State::Refused { .. } | State::Dying(_) => false,
+        let is_stable = |member: &LiveNode| match member.state {
+            State::Up(_) | State::Down | State::Paused(_) => member.actions.is_empty(),
+            State::Starting { .. } | State::AddressInUse { .. } | State::Dying(_) => false,
         };
-        self.members.iter().all(rests)
+        self.members.iter().all(is_stable)
     }
 
-    pub(crate) fn troubles(&self) -> Vec<String> {
-        self.members.iter().filter_map(LiveNode::trouble).collect()
+    pub(crate) fn node_problems(&self) -> Vec<String> {
+        self.members.iter().filter_map(LiveNode::problem).collect()
     }
 
     /// Stops every process in order, and returns the paths of all journals.
@@ -208,82 +213,85 @@ impl<F: FamilyLab> LiveGroup<F> {
         for index in 0..self.members.len() {
             self.stop(NodeId::from_index(index))?;
         }
-        let deadline = Instant::now() + READY_TIMEOUT;
+        let deadline = Instant::now() + PROCESS_TIMEOUT;
         while let Some(node) = self.members.iter().find(|member| !matches!(member.state, State::Down)).map(|m| m.node) {
             if Instant::now() > deadline {
                 return Err(self.timed_out(node, "did not end"));
             }
-            self.listen(Duration::from_millis(100))?;
+            self.handle_outputs(Duration::from_millis(100))?;
         }
         self.world.as_mut().map_or(Ok(()), |world| world.end(ending))?;
         let world = self.world.as_ref().map(|world| world.path().to_owned());
         Ok(self.journals.drain(..).chain(world).collect())
     }
 
+    /// Begins to stop a process in order; a starting process is stopped when it is ready.
     fn stop(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         member.actions.clear();
-        if let State::Stopped(_) = member.state {
-            self.proceed(node)?;
+        if let State::Paused(_) = member.state {
+            self.resume(node)?;
         }
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         match &member.state {
             State::Up(child) => child.send_line("stop".into()),
-            State::Refused { .. } => member.state = State::Down,
-            State::Down | State::Starting { .. } | State::Stopped(_) | State::Dying(_) => {}
+            State::AddressInUse { .. } => member.state = State::Down,
+            State::Down | State::Starting { .. } | State::Paused(_) | State::Dying(_) => {}
         }
         Ok(())
     }
 
+    /// Records a fault. Does nothing before the workload begins.
     fn record_fault(&mut self, event: WorldEvent<'_>) -> Result<(), LiveError> {
         self.world.as_mut().map_or(Ok(()), |world| world.record(event))
     }
 
+    /// Starts the next incarnation of a node.
     fn start(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         let incarnation = member.incarnations;
         member.incarnations += 1;
-        self.journals.push(self.launch.journal(node, incarnation));
+        self.journals.push(self.launch.journal_path(node, incarnation));
         self.spawn(node, Instant::now())
     }
 
-    fn spawn(&mut self, node: NodeId, since: Instant) -> Result<(), LiveError> {
+    fn spawn(&mut self, node: NodeId, first_attempt: Instant) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
-        self.serial += 1;
-        let which = (member.incarnation(), Serial(self.serial));
-        let child = self.launch.start(node, which, member.address.as_deref(), &self.reporter)?;
-        member.state = State::Starting { child, readiness: Readiness::Silent, since };
+        self.last_serial += 1;
+        let process = (member.incarnation(), Serial(self.last_serial));
+        let child = self.launch.start(node, process, member.address.as_deref(), &self.report_sender)?;
+        member.state = State::Starting { child, readiness: Readiness::NotListening, first_attempt };
         self.counts.processes += 1;
         Ok(())
     }
 
-    fn try_again(&mut self, node: NodeId) -> Result<(), LiveError> {
+    fn retry_start(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get(node.index()) else { return Ok(()) };
-        let State::Refused { since } = member.state else { return Ok(()) };
-        let journal = self.launch.journal(node, member.incarnation());
+        let State::AddressInUse { first_attempt } = member.state else { return Ok(()) };
+        let journal = self.launch.journal_path(node, member.incarnation());
         match std::fs::remove_file(&journal) {
             Err(reason) if reason.kind() != io::ErrorKind::NotFound => Err(LiveError::File { path: journal, reason }),
-            Ok(()) | Err(_) => self.spawn(node, since),
+            Ok(()) | Err(_) => self.spawn(node, first_attempt),
         }
     }
 
     fn handle_output(&mut self, report: Report) -> Result<(), LiveError> {
-        let Report { node, serial, what } = report;
+        let Report { node, serial, output } = report;
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
-        if !member.is(serial) {
+        if !member.is_current(serial) {
             return Ok(());
         }
-        match what {
+        match output {
             Output::Line(line) => self.handle_line(node, line)?,
-            Output::Closed => self.closed(node)?,
+            Output::Closed => self.handle_end(node)?,
         }
         self.carry_out_actions(node)
     }
 
     fn handle_line(&mut self, node: NodeId, line: String) -> Result<(), LiveError> {
-        match node_output::read::<F::Event>(&line).ok_or(LiveError::UnknownLine { node, line })? {
-            NodeLine::Listening(address) => self.listening(node, address),
-            NodeLine::Started(_) => self.started(node),
+        match node_output::parse::<F::Event>(&line).ok_or(LiveError::UnknownLine { node, line })? {
+            NodeLine::Listening(address) => self.handle_listening(node, address),
+            NodeLine::Started(_) => self.handle_started(node),
             NodeLine::Event(event) => {
                 self.client_events.push_back((node, ClientEvent::Emitted(event)));
                 Ok(())
@@ -293,28 +301,30 @@ impl<F: FamilyLab> LiveGroup<F> {
         }
     }
 
-    /// Sends the peers' addresses to every starting process once all are known. A restarted process
-    /// gets them at once.
-    fn listening(&mut self, node: NodeId, address: String) -> Result<(), LiveError> {
+    /// Stores the node's address, and once all addresses are known, sends them to every starting
+    /// process that listens. A restarted process gets them at once.
+    fn handle_listening(&mut self, node: NodeId, address: String) -> Result<(), LiveError> {
         if let Some(member) = self.members.get_mut(node.index()) {
             member.address = Some(address);
             if let State::Starting { readiness, .. } = &mut member.state {
                 *readiness = Readiness::Listening;
             }
         }
-        let entry = |member: &LiveNode| Some(format!("{}={}", member.node, member.address.as_deref()?));
-        let Some(entries) = self.members.iter().map(entry).collect::<Option<Vec<_>>>() else { return Ok(()) };
-        let all = entries.join(",");
+        let numbered_address = |member: &LiveNode| Some(format!("{}={}", member.node, member.address.as_deref()?));
+        let Some(addresses) = self.members.iter().map(numbered_address).collect::<Option<Vec<_>>>() else {
+            return Ok(());
+        };
+        let peers = addresses.join(",");
         for member in &mut self.members {
             if let State::Starting { child, readiness: readiness @ Readiness::Listening, .. } = &mut member.state {
-                child.send_line(all.clone());
-                *readiness = Readiness::Informed;
+                child.send_line(peers.clone());
+                *readiness = Readiness::HasPeers;
             }
         }
         Ok(())
     }
 
-    fn started(&mut self, node: NodeId) -> Result<(), LiveError> {
+    fn handle_started(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         member.state = match std::mem::replace(&mut member.state, State::Down) {
             State::Starting { child, .. } => State::Up(child),
@@ -326,9 +336,9 @@ impl<F: FamilyLab> LiveGroup<F> {
         if self.is_ending { self.stop(node) } else { Ok(()) }
     }
 
-    /// Handles the end of a process: a planned crash, an orderly stop, an unexpected end, or a
+    /// Handles the end of a process, which is a planned crash, an orderly stop, an unexpected end, or a
     /// failed start.
-    fn closed(&mut self, node: NodeId) -> Result<(), LiveError> {
+    fn handle_end(&mut self, node: NodeId) -> Result<(), LiveError> {
         let is_ending = self.is_ending;
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         // A restarted process may find its address still in use for a short time.
@@ -336,25 +346,25 @@ impl<F: FamilyLab> LiveGroup<F> {
         match std::mem::replace(&mut member.state, State::Down) {
             State::Dying(mut child) => {
                 child.wait().map_err(|reason| LiveError::Signal { node, action: "killed", reason })?;
-                let journal = self.launch.journal(node, member.incarnation());
+                let journal = self.launch.journal_path(node, member.incarnation());
                 self.client_events.push_back((node, ClientEvent::Crashed));
                 if std::fs::metadata(&journal).map_or(0, |file| file.len()) == 0 {
-                    // It crashed before it did anything visible, and has no journal.
+                    // The process crashed before it did anything visible, and has no journal.
                     self.journals.retain(|path| *path != journal);
                     return Ok(());
                 }
                 self.record_fault(WorldEvent::Crashed { node, lost_writes: 0 })
             }
-            State::Starting { child, readiness: Readiness::Silent, since }
-                if is_restart && since.elapsed() < READY_TIMEOUT =>
+            State::Starting { child, readiness: Readiness::NotListening, first_attempt }
+                if is_restart && first_attempt.elapsed() < PROCESS_TIMEOUT =>
             {
                 drop(child);
-                member.state = State::Refused { since };
-                let retry = quorate_core::Duration::from_nanos(RETRY.as_nanos() as u64);
-                self.retries.put(self.clock.now() + retry, node);
+                member.state = State::AddressInUse { first_attempt };
+                let retry = quorate_core::Duration::from_nanos(RETRY_DELAY.as_nanos() as u64);
+                self.retries.insert(self.clock.now() + retry, node);
                 Ok(())
             }
-            State::Starting { mut child, .. } | State::Up(mut child) | State::Stopped(mut child) => {
+            State::Starting { mut child, .. } | State::Up(mut child) | State::Paused(mut child) => {
                 let status = child.wait().map_err(|reason| LiveError::Signal { node, action: "waited for", reason })?;
                 if is_ending && status.success() {
                     Ok(())
@@ -362,7 +372,7 @@ impl<F: FamilyLab> LiveGroup<F> {
                     Err(LiveError::Died { node, status, log: child.log() })
                 }
             }
-            State::Down | State::Refused { .. } => Ok(()),
+            State::Down | State::AddressInUse { .. } => Ok(()),
         }
     }
 
@@ -371,8 +381,8 @@ impl<F: FamilyLab> LiveGroup<F> {
             match action {
                 Action::Kill(_) => self.kill(node)?,
                 Action::Start(_) => self.start(node)?,
-                Action::Stop(_) => self.pause(node)?,
-                Action::Continue(_) => self.proceed(node)?,
+                Action::Pause(_) => self.pause(node)?,
+                Action::Resume(_) => self.resume(node)?,
                 Action::Sever(_) | Action::Mend(_) => {}
             }
         }
@@ -395,19 +405,19 @@ impl<F: FamilyLab> LiveGroup<F> {
     fn pause(&mut self, node: NodeId) -> Result<(), LiveError> {
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
         if let State::Up(child) = std::mem::replace(&mut member.state, State::Down) {
-            child.stop().map_err(|reason| LiveError::Signal { node, action: "paused", reason })?;
-            member.state = State::Stopped(child);
+            child.pause().map_err(|reason| LiveError::Signal { node, action: "paused", reason })?;
+            member.state = State::Paused(child);
             self.counts.stops += 1;
             self.record_fault(WorldEvent::Paused { node })?;
         }
         Ok(())
     }
 
-    fn proceed(&mut self, node: NodeId) -> Result<(), LiveError> {
+    fn resume(&mut self, node: NodeId) -> Result<(), LiveError> {
         self.record_fault(WorldEvent::Resumed { node })?;
         let Some(member) = self.members.get_mut(node.index()) else { return Ok(()) };
-        if let State::Stopped(child) = std::mem::replace(&mut member.state, State::Down) {
-            child.proceed().map_err(|reason| LiveError::Signal { node, action: "resumed", reason })?;
+        if let State::Paused(child) = std::mem::replace(&mut member.state, State::Down) {
+            child.resume().map_err(|reason| LiveError::Signal { node, action: "resumed", reason })?;
             member.state = State::Up(child);
         }
         Ok(())
@@ -415,8 +425,10 @@ impl<F: FamilyLab> LiveGroup<F> {
 
     fn check_timeouts(&mut self) -> Result<(), LiveError> {
         let is_late = |member: &&LiveNode| match &member.state {
-            State::Starting { since, .. } | State::Refused { since } => since.elapsed() > READY_TIMEOUT,
-            State::Down | State::Up(_) | State::Stopped(_) | State::Dying(_) => false,
+            State::Starting { first_attempt, .. } | State::AddressInUse { first_attempt } => {
+                first_attempt.elapsed() > PROCESS_TIMEOUT
+            }
+            State::Down | State::Up(_) | State::Paused(_) | State::Dying(_) => false,
         };
         let late = self.members.iter().find(is_late).map(|member| member.node);
         late.map_or(Ok(()), |node| Err(self.timed_out(node, "did not get ready")))
@@ -425,6 +437,6 @@ impl<F: FamilyLab> LiveGroup<F> {
     fn timed_out(&mut self, node: NodeId, problem: &'static str) -> LiveError {
         let child = self.members.get_mut(node.index()).and_then(LiveNode::child);
         let log = child.map(|child| child.log()).unwrap_or_default();
-        LiveError::TimedOut { node, problem, seconds: READY_TIMEOUT.as_secs(), log }
+        LiveError::TimedOut { node, problem, seconds: PROCESS_TIMEOUT.as_secs(), log }
     }
 }

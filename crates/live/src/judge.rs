@@ -14,78 +14,80 @@ use std::path::{Path, PathBuf};
 
 pub(crate) struct Judgement<F: FamilyLab> {
     pub(crate) gathered: Gathered,
-    pub(crate) read: Replayed<F>,
+    pub(crate) replayed: Replayed<F>,
     pub(crate) trace_hash: String,
+    /// Number of inputs of all nodes.
     pub(crate) events: u64,
 }
 
 /// Why a completed run has no verdicts.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JudgeError {
-    #[error("Cannot gather the journals of the processes: {0}")]
+    #[error("cannot gather the journals of the processes: {0}")]
     Gather(#[from] GatherError),
-    #[error("Cannot check the gathered journal: {0}")]
+    #[error("cannot check the gathered journal: {0}")]
     Judge(#[from] LabError),
-    #[error("Cannot write the run's journal to {}: {reason}.", .path.display())]
+    #[error("cannot write the run's journal to {}: {reason}.", .path.display())]
     Write { path: PathBuf, reason: io::Error },
 }
 
+/// Merges `parts`, the journals of all processes, into a new file `journal`, and judges it.
 pub(crate) fn judge<F: FamilyLab>(parts: &[PathBuf], journal: &Path) -> Result<Judgement<F>, JudgeError> {
-    let (gathered, trace_hash) = write_atomically(journal, failed(journal), |out| {
-        let mut hashed = Hashed { out, fingerprint: Fingerprint::default() };
-        let gathered = gather(parts, &mut hashed)?;
-        Ok((gathered, hashed.fingerprint.to_string()))
+    let (gathered, trace_hash) = write_atomically(journal, write_error(journal), |out| {
+        let mut writer = FingerprintWriter { out, fingerprint: Fingerprint::default() };
+        let gathered = gather(parts, &mut writer)?;
+        Ok((gathered, writer.fingerprint.to_string()))
     })?;
-    let input = BufReader::new(File::open(journal).map_err(failed(journal))?);
+    let input = BufReader::new(File::open(journal).map_err(write_error(journal))?);
     let mut journal = Journal::open(input).map_err(LabError::from)?;
-    let (mut read, Inputs(events)) = summarise_with::<F, _, _>(&mut journal, Inputs(0))?;
-    read.spec.validate()?;
-    let saves = F::codec(&read.spec).saves();
-    read.verdicts.extend(channel_verdicts(&gathered, saves));
-    Ok(Judgement { gathered, read, trace_hash, events })
+    let (mut replayed, InputCount(events)) = summarise_with::<F, _, _>(&mut journal, InputCount(0))?;
+    replayed.spec.validate()?;
+    let saves = F::codec(&replayed.spec).saves();
+    replayed.verdicts.extend(link_and_disk_verdicts(&gathered, saves));
+    Ok(Judgement { gathered, replayed, trace_hash, events })
 }
 
 pub(crate) fn copy(journal: &Path, to: &Path) -> Result<(), JudgeError> {
-    let mut input = File::open(journal).map_err(failed(journal))?;
-    write_atomically(to, failed(to), |out| io::copy(&mut input, out).map(|_| ()).map_err(failed(to)))
+    let mut input = File::open(journal).map_err(write_error(journal))?;
+    write_atomically(to, write_error(to), |out| io::copy(&mut input, out).map(|_| ()).map_err(write_error(to)))
 }
 
-fn failed(path: &Path) -> impl Fn(io::Error) -> JudgeError {
+fn write_error(path: &Path) -> impl Fn(io::Error) -> JudgeError {
     |reason| JudgeError::Write { path: path.to_owned(), reason }
 }
 
-/// Verdicts on the guarantees of links and disks. An algorithm that tolerates a lost message or
-/// write must not hide it: in a live run no link overflows and no disk is lost.
-fn channel_verdicts(gathered: &Gathered, saves: bool) -> impl Iterator<Item = Verdict> {
-    let verdict = |name, broken_guarantee: &Option<BrokenGuarantee>, count: u64, things: &str| {
+/// Verdicts on the guarantees of links and disks. They fail on any lost message or write, even if the
+/// algorithm tolerates it: in a live run no link overflows and no disk is lost.
+fn link_and_disk_verdicts(gathered: &Gathered, has_disks: bool) -> impl Iterator<Item = Verdict> {
+    let verdict = |name, broken_guarantee: &Option<BrokenGuarantee>, count: u64, count_label: &str| {
         let violation = broken_guarantee.as_ref().map(|BrokenGuarantee { time, text }| Violation {
             time: *time,
             line: gathered.lines,
             since: *time,
-            text: format!("{text} ({things}: {count})"),
+            text: format!("{text} ({count_label}: {count})"),
         });
         Verdict::judged(name, Kind::Always, violation)
     };
     let links = verdict("links", &gathered.first_skipped, gathered.skipped, "messages skipped in all");
     let disks = verdict("disks", &gathered.first_forgotten, gathered.forgotten, "writes forgotten in all");
-    [Some(links), saves.then_some(disks)].into_iter().flatten()
+    [Some(links), has_disks.then_some(disks)].into_iter().flatten()
 }
 
-struct Inputs(u64);
+struct InputCount(u64);
 
-impl<C, E> Observer<C, E> for Inputs {
+impl<C, E> Observer<C, E> for InputCount {
     fn observe(&mut self, moment: &Moment<'_, C, E>) {
         self.0 += u64::from(matches!(moment, Moment::Input { .. }));
     }
 }
 
 /// A writer that computes the fingerprint of its output.
-struct Hashed<W> {
+struct FingerprintWriter<W> {
     out: W,
     fingerprint: Fingerprint,
 }
 
-impl<W: Write> Write for Hashed<W> {
+impl<W: Write> Write for FingerprintWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         self.fingerprint.add(bytes.get(..written).unwrap_or_default());
@@ -99,7 +101,7 @@ impl<W: Write> Write for Hashed<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{channel_verdicts, judge};
+    use super::{judge, link_and_disk_verdicts};
     use quorate_core::{Incarnation, NodeId, Time};
     use quorate_journal::property::Verdict;
     use quorate_journal::record::gather::{BrokenGuarantee, Gathered};
@@ -114,11 +116,11 @@ mod tests {
 
     #[test]
     fn links_and_disks_without_loss_hold() {
-        let verdicts: Vec<_> = channel_verdicts(&Gathered::default(), true).collect();
+        let verdicts: Vec<_> = link_and_disk_verdicts(&Gathered::default(), true).collect();
         assert_eq!(verdicts.iter().map(|verdict| verdict.name).collect::<Vec<_>>(), ["links", "disks"]);
         assert!(!verdicts.iter().any(Verdict::is_violated));
         assert_eq!(
-            channel_verdicts(&Gathered::default(), false).count(),
+            link_and_disk_verdicts(&Gathered::default(), false).count(),
             1,
             "an algorithm without saves has no verdict on disks"
         );
@@ -135,7 +137,7 @@ mod tests {
             (link, "links", "message 1.2 never came (messages skipped in all: 3)"),
             (disk, "disks", "1 write is gone (writes forgotten in all: 2)"),
         ] {
-            let verdicts: Vec<_> = channel_verdicts(&gathered, true).collect();
+            let verdicts: Vec<_> = link_and_disk_verdicts(&gathered, true).collect();
             let of_stopped_run = |verdict: &Verdict| verdict.clone().of_stopped_run("stopped").is_violated();
             assert!(verdicts.iter().any(of_stopped_run), "{name}");
             let broken: Vec<_> = verdicts.iter().filter(|verdict| verdict.is_violated()).collect();
@@ -144,7 +146,8 @@ mod tests {
         }
     }
 
-    /// Writes the journal of one incarnation of a node.
+    /// Writes the journal of one incarnation of a node. A step is the JSON of its input, followed by
+    /// ` then ` and the JSON of its effects if it has some.
     fn incarnation_journal(folder: &Path, node: usize, steps: &[String]) -> PathBuf {
         let spec = crate::spec::<Mutex>(Algorithm::named("central").unwrap(), 2, 1, mutex::Settings::default());
         let id = NodeId::from_index(node);
@@ -154,8 +157,8 @@ mod tests {
         let header = Header { live: Some(live), ..experiment::header(&spec).unwrap() };
         let mut text = serde_json::to_string(&header).unwrap();
         let start = r#"{"start":{"incarnation":0}}"#.to_owned();
-        for (time, input) in [start].iter().chain(steps).enumerate() {
-            let (input, effects) = input.split_once(" then ").unwrap_or((input, ""));
+        for (time, step) in [start].iter().chain(steps).enumerate() {
+            let (input, effects) = step.split_once(" then ").unwrap_or((step, ""));
             text += &format!("\n{{\"time\":{time},\"node\":{id},\"input\":{input},\"effects\":[{effects}]}}");
         }
         text += &format!("\n{{\"time\":90,\"world\":{{\"ended\":{{\"node\":{id}}}}}}}\n");
@@ -173,17 +176,17 @@ mod tests {
             format!(r#"{{"command":"acquire"}} then {sent}"#)
         };
         let receives = |number: &u64| format!(r#"{{"message":{{"id":"1.{number}","kind":"k"}}}}"#);
-        let one = incarnation_journal(folder.path(), 0, &[1, 2, 3].map(sends));
+        let sender = incarnation_journal(folder.path(), 0, &[1, 2, 3].map(sends));
         for (numbers, holds) in [(&[1, 2, 3][..], true), (&[1, 2], true), (&[], true), (&[1, 3], false), (&[2], false)]
         {
-            let two = incarnation_journal(folder.path(), 1, &numbers.iter().map(receives).collect::<Vec<_>>());
-            let judged = judge::<Mutex>(&[one.clone(), two], &folder.path().join("run.journal")).unwrap();
-            let links = judged.read.verdicts.iter().find(|verdict| verdict.name == "links").unwrap();
+            let receiver = incarnation_journal(folder.path(), 1, &numbers.iter().map(receives).collect::<Vec<_>>());
+            let judged = judge::<Mutex>(&[sender.clone(), receiver], &folder.path().join("run.journal")).unwrap();
+            let links = judged.replayed.verdicts.iter().find(|verdict| verdict.name == "links").unwrap();
             assert_eq!(links.holds, Some(holds), "{numbers:?}");
             assert_eq!(judged.gathered.warnings.is_empty(), holds, "{numbers:?}");
         }
-        let two = incarnation_journal(folder.path(), 1, &[2, 1].map(|number| receives(&number)));
-        let turned = judge::<Mutex>(&[one, two], &folder.path().join("run.journal"));
-        assert!(turned.is_err_and(|error| error.to_string().contains("links keep the order of messages")));
+        let receiver = incarnation_journal(folder.path(), 1, &[2, 1].map(|number| receives(&number)));
+        let reordered = judge::<Mutex>(&[sender, receiver], &folder.path().join("run.journal"));
+        assert!(reordered.is_err_and(|error| error.to_string().contains("links keep the order of messages")));
     }
 }

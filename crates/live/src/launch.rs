@@ -14,6 +14,7 @@ pub(crate) struct Launch {
     arguments: Vec<String>,
     folder: PathBuf,
     group: String,
+    /// When the clocks of the processes show zero, in nanoseconds since the boot of the machine.
     origin: i64,
     /// Whether the algorithm saves to disk. Then the node has a data folder, which counts its
     /// incarnations.
@@ -34,7 +35,8 @@ pub(crate) struct Environment<'a> {
 }
 
 impl Launch {
-    /// Prepares the processes of this experiment. Their clocks show zero at `origin`.
+    /// Prepares the processes of this experiment. Their clocks show zero at `origin`, in nanoseconds
+    /// since the boot of the machine.
     pub(crate) fn new<F: FamilyLab>(
         spec: &Spec<F>,
         environment: Environment<'_>,
@@ -67,11 +69,12 @@ impl Launch {
         &self.group
     }
 
-    pub(crate) fn journal(&self, node: NodeId, incarnation: u64) -> PathBuf {
+    pub(crate) fn journal_path(&self, node: NodeId, incarnation: u64) -> PathBuf {
         self.folder.join(format!("node-{node}-life-{incarnation}.journal"))
     }
 
-    /// Starts the process of a node's next incarnation, at the address of its earlier ones.
+    /// Starts a process for an incarnation of a node: at the address of its earlier ones, or with
+    /// `None` at a free one.
     pub(crate) fn start(
         &self,
         node: NodeId,
@@ -88,18 +91,18 @@ impl Launch {
         let mut command = match &self.networks {
             None => Command::new(&self.program),
             Some(networks) => {
-                let mut inside = networks.enter(node);
-                inside.arg(&self.program);
-                inside
+                let mut command = networks.enter(node);
+                command.arg(&self.program);
+                command
             }
         };
-        let listen = address.map_or_else(|| self.listen(node), str::to_owned);
+        let listen_address = address.map_or_else(|| self.listen_address(node), str::to_owned);
         command.args(&self.arguments).args(["--json", "--peers=-"]);
-        command.args([format!("--id={node}"), format!("--listen={listen}"), format!("--group={}", self.group)]);
+        command.args([format!("--id={node}"), format!("--listen={listen_address}"), format!("--group={}", self.group)]);
         // A number that may be negative needs the form with an equals sign; otherwise it would look
         // like an option.
         command.arg(format!("--origin={}", self.origin));
-        command.arg("--trace").arg(self.journal(node, incarnation));
+        command.arg("--trace").arg(self.journal_path(node, incarnation));
         if self.saves {
             let data = self.folder.join(format!("node-{node}"));
             // A lost disk must not look like a new one, so the node creates its data folder only if
@@ -117,17 +120,17 @@ impl Launch {
         command
     }
 
-    fn listen(&self, node: NodeId) -> String {
+    fn listen_address(&self, node: NodeId) -> String {
         match &self.networks {
-            Some(networks) => networks.listen(node),
+            Some(networks) => networks.listen_address(node),
             None => loopback(node),
         }
     }
 }
 
-/// A loopback address for each node, where the machine has several. While a node is down, another
-/// process could get its port for an outgoing connection, and the restarted node would not get it
-/// back.
+/// The loopback address and port 0 (any free port): a separate address for each node where the
+/// system allows it. With a shared address, an outgoing connection of another process could take the
+/// port of a node that is down, and the restarted node would not get it back.
 fn loopback(node: NodeId) -> String {
     if cfg!(target_os = "linux") {
         format!("127.0.{}.{}:0", 1 + node.index() / 250, 1 + node.index() % 250)
@@ -189,19 +192,19 @@ mod tests {
     /// Whether the algorithm saves decides, whatever its family; `quorate node` uses the same rule.
     #[test]
     fn only_algorithms_that_save_have_a_data_folder() {
-        let is_kept = |launch: Launch| {
+        let has_data_folder = |launch: Launch| {
             let arguments = arguments(&launch, 1, None);
             assert_ne!(arguments.contains("--data "), arguments.contains("--life="), "{arguments}");
             arguments.contains("--data ")
         };
         let elections = crate::spec::<Election>(Algorithm::named("raft").unwrap(), 3, 1, election::Settings::default());
-        assert!(is_kept(Launch::new(&elections, environment(), 0).unwrap()));
+        assert!(has_data_folder(Launch::new(&elections, environment(), 0).unwrap()));
         for entry in quorate_lab::registry::all().iter().chain(quorate_lab::registry::fixtures()) {
             if entry.family() == Family::Mutex {
                 let spec =
                     crate::spec::<Mutex>(Algorithm::named(entry.name()).unwrap(), 3, 1, mutex::Settings::default());
                 assert_eq!(
-                    is_kept(Launch::new(&spec, environment(), 0).unwrap()),
+                    has_data_folder(Launch::new(&spec, environment(), 0).unwrap()),
                     entry.codec().saves(),
                     "{}",
                     entry.name()

@@ -60,11 +60,11 @@ const DELAY_BOUND: Duration = Duration::from_millis(250);
 /// TCP already retransmits and orders messages, so no link layer is added. The latency is only an
 /// estimate: clients derive their pace from it, and elections their timeouts.
 pub fn spec<F: FamilyLab>(algorithm: Algorithm<F>, nodes: usize, seed: u64, settings: F::Settings) -> Spec<F> {
-    let (least, most) = match F::FAMILY {
+    let (min_micros, max_micros) = match F::FAMILY {
         Family::Mutex | Family::Multicast | Family::Deadlock | Family::Replica => (100, 900),
         Family::Election => (1_000, 9_000),
     };
-    let latency = Latency::Uniform { min: Duration::from_micros(least), max: Duration::from_micros(most) };
-    let guess = Spec { nodes, seed, latency, links: LinkChoice::Bare, settings, ..Spec::new(algorithm) };
-    Spec { bound: guess.needs_bounds().then_some(Length(DELAY_BOUND)), ..guess }
+    let latency = Latency::Uniform { min: Duration::from_micros(min_micros), max: Duration::from_micros(max_micros) };
+    let without_bound = Spec { nodes, seed, latency, links: LinkChoice::Bare, settings, ..Spec::new(algorithm) };
+    Spec { bound: without_bound.needs_bounds().then_some(Length(DELAY_BOUND)), ..without_bound }
 }

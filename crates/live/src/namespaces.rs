@@ -17,18 +17,22 @@ use std::process::{Command, Stdio};
 
 /// The namespaces of one run. They are removed when this is dropped.
 pub(crate) struct Namespaces {
+    /// The common start of their names.
     prefix: String,
     nodes: usize,
     cuts: Vec<Cut>,
+    /// The directed links, from one node to another, that are severed now.
     severed: BTreeSet<(NodeId, NodeId)>,
 }
 
-/// The device of a node in its namespace, and the bridge in the shared one.
+/// The network device of a node in its namespace.
 const DEVICE: &str = "e0";
+/// The bridge, in a namespace of its own.
 const BRIDGE: &str = "b0";
+/// The port at which every node listens.
 const PORT: u16 = 7_000;
 
-/// A hardware address that no node has.
+/// A hardware address that no node has, because its last four bytes are no node number.
 const UNUSED_ADDRESS: &str = "02:51:ff:ff:ff:ff";
 
 impl Namespaces {
@@ -36,96 +40,97 @@ impl Namespaces {
     /// of killed runs first.
     pub(crate) fn set_up(nodes: usize, interrupted: &dyn Fn() -> bool) -> Result<Self, LiveError> {
         remove_leftovers()?;
-        let prefix = format!("{MARK}{}-", std::process::id());
+        let prefix = format!("{NAME_PREFIX}{}-", std::process::id());
         // From here on, dropping this removes everything, whatever happens.
         let namespaces = Self { prefix, nodes, cuts: Vec::new(), severed: BTreeSet::new() };
-        namespaces.found_hub()?;
-        for node in namespaces.all() {
-            go_on_unless(interrupted)?;
-            namespaces.join(node)?;
+        namespaces.create_bridge()?;
+        for node in namespaces.node_ids() {
+            fail_if_interrupted(interrupted)?;
+            namespaces.create_node(node)?;
         }
-        for node in namespaces.all() {
-            go_on_unless(interrupted)?;
-            namespaces.introduce_others(node)?;
+        for node in namespaces.node_ids() {
+            fail_if_interrupted(interrupted)?;
+            namespaces.add_neighbours(node)?;
         }
         Ok(namespaces)
     }
 
-    fn all(&self) -> impl Iterator<Item = NodeId> + use<> {
+    fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes).map(NodeId::from_index)
     }
 
-    fn name(&self, node: NodeId) -> String {
+    fn namespace(&self, node: NodeId) -> String {
         format!("{}{node}", self.prefix)
     }
 
-    fn hub(&self) -> String {
+    fn bridge_namespace(&self) -> String {
         format!("{}0", self.prefix)
     }
 
-    fn found_hub(&self) -> Result<(), LiveError> {
-        let hub = self.hub();
+    fn create_bridge(&self) -> Result<(), LiveError> {
+        let hub = self.bridge_namespace();
         let begin = format!("netns add {hub}\nlink add {BRIDGE} netns {hub} type bridge\n");
-        batch(&[], &begin, "the bridge")?;
-        batch(&["-n", &hub], &format!("link set {BRIDGE} up\n"), "the bridge")
+        run_ip(&[], &begin, "the bridge")?;
+        run_ip(&["-n", &hub], &format!("link set {BRIDGE} up\n"), "the bridge")
     }
 
-    fn join(&self, node: NodeId) -> Result<(), LiveError> {
-        let (hub, name, part) = (self.hub(), self.name(node), format!("node {node}"));
-        let mac = hardware(node);
+    fn create_node(&self, node: NodeId) -> Result<(), LiveError> {
+        let (hub, name, part) = (self.bridge_namespace(), self.namespace(node), format!("node {node}"));
+        let mac = hardware_address(node);
         let begin = format!(
             "netns add {name}\nlink add {DEVICE} netns {name} address {mac} type veth peer name v{node} netns {hub}\n"
         );
-        batch(&[], &begin, &part)?;
-        batch(&["-n", &hub], &format!("link set v{node} master {BRIDGE} up\n"), &part)?;
-        let inside = format!("addr add {}/16 dev {DEVICE}\nlink set lo up\nlink set {DEVICE} up\n", address(node));
-        batch(&["-n", &name], &inside, &part)
+        run_ip(&[], &begin, &part)?;
+        run_ip(&["-n", &hub], &format!("link set v{node} master {BRIDGE} up\n"), &part)?;
+        let inside = format!("addr add {}/16 dev {DEVICE}\nlink set lo up\nlink set {DEVICE} up\n", ip_address(node));
+        run_ip(&["-n", &name], &inside, &part)
     }
 
-    fn introduce_others(&self, node: NodeId) -> Result<(), LiveError> {
-        let others = self.all().filter(|other| *other != node);
-        let lines: String = others.map(|other| neighbour(other, &hardware(other))).collect();
-        batch(&["-n", &self.name(node)], &lines, &format!("node {node}"))
+    fn add_neighbours(&self, node: NodeId) -> Result<(), LiveError> {
+        let others = self.node_ids().filter(|other| *other != node);
+        let lines: String = others.map(|other| neighbour(other, &hardware_address(other))).collect();
+        run_ip(&["-n", &self.namespace(node)], &lines, &format!("node {node}"))
     }
 
     /// A command that runs its arguments in a node's namespace.
     pub(crate) fn enter(&self, node: NodeId) -> Command {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.name(node)]);
+        command.args(["netns", "exec", &self.namespace(node)]);
         command
     }
 
-    pub(crate) fn listen(&self, node: NodeId) -> String {
-        format!("{}:{PORT}", address(node))
+    pub(crate) fn listen_address(&self, node: NodeId) -> String {
+        format!("{}:{PORT}", ip_address(node))
     }
 
+    /// Begins a cut.
     pub(crate) fn sever(&mut self, cut: &Cut) -> Result<(), LiveError> {
         self.cuts.push(cut.clone());
-        self.apply()
+        self.apply_cuts()
     }
 
     /// Ends one cut. Links that another cut severs stay severed.
     pub(crate) fn mend(&mut self, cut: &Cut) -> Result<(), LiveError> {
-        if let Some(place) = self.cuts.iter().position(|other| other == cut) {
-            self.cuts.remove(place);
+        if let Some(index) = self.cuts.iter().position(|other| other == cut) {
+            self.cuts.remove(index);
         }
-        self.apply()
+        self.apply_cuts()
     }
 
     /// Makes every node reach exactly the nodes that no cut separates from it.
-    fn apply(&mut self) -> Result<(), LiveError> {
-        for from in self.all() {
+    fn apply_cuts(&mut self) -> Result<(), LiveError> {
+        for from in self.node_ids() {
             let mut changes = String::new();
-            for to in self.all().filter(|to| *to != from) {
+            for to in self.node_ids().filter(|to| *to != from) {
                 let is_severed = self.cuts.iter().any(|cut| cut.severs(from, to));
                 if is_severed && self.severed.insert((from, to)) {
                     changes.push_str(&neighbour(to, UNUSED_ADDRESS));
                 } else if !is_severed && self.severed.remove(&(from, to)) {
-                    changes.push_str(&neighbour(to, &hardware(to)));
+                    changes.push_str(&neighbour(to, &hardware_address(to)));
                 }
             }
             if !changes.is_empty() {
-                batch(&["-n", &self.name(from)], &changes, &format!("node {from}"))?;
+                run_ip(&["-n", &self.namespace(from)], &changes, &format!("node {from}"))?;
             }
         }
         Ok(())
@@ -134,22 +139,24 @@ impl Namespaces {
 
 impl Drop for Namespaces {
     fn drop(&mut self) {
-        let names: String = std::iter::once(self.hub())
-            .chain(self.all().map(|node| self.name(node)))
+        let names: String = std::iter::once(self.bridge_namespace())
+            .chain(self.node_ids().map(|node| self.namespace(node)))
             .map(|name| format!("netns del {name}\n"))
             .collect();
         // Ignore errors: some may not exist yet, and the next run removes what is left.
-        let _ = feed(&["-force"], &names);
+        let _ = run_ip_batch(&["-force"], &names);
     }
 }
 
-const MARK: &str = "quorate-";
+/// Marks the namespaces of this program among all of the machine.
+const NAME_PREFIX: &str = "quorate-";
 
-fn address(node: NodeId) -> String {
+fn ip_address(node: NodeId) -> String {
     format!("10.77.{}.{}", node.index() / 250, 1 + node.index() % 250)
 }
 
-fn hardware(node: NodeId) -> String {
+/// An address in the locally administered range (`02`); the node's number makes it unique.
+fn hardware_address(node: NodeId) -> String {
     let mut text = "02:51".to_owned();
     for byte in node.number().to_be_bytes() {
         // Writing into a string cannot fail.
@@ -158,11 +165,12 @@ fn hardware(node: NodeId) -> String {
     text
 }
 
-fn neighbour(of: NodeId, hardware: &str) -> String {
-    format!("neigh replace {} lladdr {hardware} dev {DEVICE} nud permanent\n", address(of))
+/// The line for `ip` that makes packets to a node go to a hardware address.
+fn neighbour(node: NodeId, hardware_address: &str) -> String {
+    format!("neigh replace {} lladdr {hardware_address} dev {DEVICE} nud permanent\n", ip_address(node))
 }
 
-fn go_on_unless(interrupted: &dyn Fn() -> bool) -> Result<(), LiveError> {
+fn fail_if_interrupted(interrupted: &dyn Fn() -> bool) -> Result<(), LiveError> {
     if interrupted() { Err(LiveError::Interrupted) } else { Ok(()) }
 }
 
@@ -174,15 +182,17 @@ fn ip() -> Command {
     command
 }
 
-fn batch(options: &[&str], lines: &str, part: &str) -> Result<(), LiveError> {
-    match feed(options, lines) {
-        Ok(reason) if reason.is_empty() => Ok(()),
-        Ok(reason) => Err(LiveError::Network { part: part.into(), reason }),
+/// Runs `ip` on these lines. `part` says in an error which part of the network fails.
+fn run_ip(options: &[&str], lines: &str, part: &str) -> Result<(), LiveError> {
+    match run_ip_batch(options, lines) {
+        Ok(problem) if problem.is_empty() => Ok(()),
+        Ok(problem) => Err(LiveError::Network { part: part.into(), reason: problem }),
         Err(error) => Err(LiveError::Network { part: part.into(), reason: format!("ip did not run: {error}") }),
     }
 }
 
-fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
+/// Runs `ip -batch` on these lines. Returns its first error message, or an empty text if it succeeds.
+fn run_ip_batch(options: &[&str], lines: &str) -> std::io::Result<String> {
     let mut command = ip();
     command.args(options).args(["-batch", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -198,53 +208,54 @@ fn feed(options: &[&str], lines: &str) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("ip failed").trim().to_owned())
 }
 
+/// Removes the namespaces of runs whose process has ended.
 fn remove_leftovers() -> Result<(), LiveError> {
-    let failed = |reason: String| LiveError::Network { part: "all nodes".into(), reason };
+    let error = |reason: String| LiveError::Network { part: "all nodes".into(), reason };
     let listed = ip().args(["netns", "list"]).output();
-    let listed = listed.map_err(|error| failed(format!("ip did not run: {error}")))?;
+    let listed = listed.map_err(|failure| error(format!("ip did not run: {failure}")))?;
     let text = String::from_utf8_lossy(&listed.stdout);
     let is_gone = |pid: &u32| !Path::new(&format!("/proc/{pid}")).exists();
-    let dead = text
+    let leftovers = text
         .lines()
         .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| owner(name).is_some_and(|pid| is_gone(&pid)));
-    let lines: String = dead.map(|name| format!("netns del {name}\n")).collect();
+        .filter(|name| owner_pid(name).is_some_and(|pid| is_gone(&pid)));
+    let lines: String = leftovers.map(|name| format!("netns del {name}\n")).collect();
     if !lines.is_empty() {
         // Another run may remove them at the same time.
-        let _ = feed(&["-force"], &lines);
+        let _ = run_ip_batch(&["-force"], &lines);
     }
     Ok(())
 }
 
 /// The process that created this namespace: 1234 for `quorate-1234-2`.
-fn owner(name: &str) -> Option<u32> {
-    let (pid, node) = name.strip_prefix(MARK)?.split_once('-')?;
+fn owner_pid(name: &str) -> Option<u32> {
+    let (pid, node) = name.strip_prefix(NAME_PREFIX)?.split_once('-')?;
     node.parse::<u32>().ok()?;
     pid.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{address, hardware, owner};
+    use super::{hardware_address, ip_address, owner_pid};
     use quorate_core::NodeId;
     use std::collections::BTreeSet;
 
     #[test]
     fn every_node_has_unique_addresses() {
         let nodes = || (0..1_000).map(NodeId::from_index);
-        assert_eq!(nodes().map(address).collect::<BTreeSet<_>>().len(), 1_000);
-        assert_eq!(nodes().map(hardware).collect::<BTreeSet<_>>().len(), 1_000);
+        assert_eq!(nodes().map(ip_address).collect::<BTreeSet<_>>().len(), 1_000);
+        assert_eq!(nodes().map(hardware_address).collect::<BTreeSet<_>>().len(), 1_000);
         assert_eq!(
-            (address(NodeId::from_index(0)), hardware(NodeId::from_index(15))),
+            (ip_address(NodeId::from_index(0)), hardware_address(NodeId::from_index(15))),
             ("10.77.0.1".into(), "02:51:00:00:00:10".into())
         );
     }
 
     #[test]
     fn only_our_own_namespaces_are_recognised() {
-        assert_eq!(owner("quorate-1234-2"), Some(1234));
+        assert_eq!(owner_pid("quorate-1234-2"), Some(1234));
         for other in ["quorate", "quorate-x-1", "quorate-12-", "quorate-12-a", "blue", "q-12-1", "quorate-service"] {
-            assert_eq!(owner(other), None, "{other}");
+            assert_eq!(owner_pid(other), None, "{other}");
         }
     }
 }

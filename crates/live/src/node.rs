@@ -8,8 +8,10 @@ use std::time::Instant;
 
 pub(crate) struct LiveNode {
     pub(crate) node: NodeId,
+    /// Number of incarnations started so far.
     pub(crate) incarnations: u64,
     pub(crate) state: State,
+    /// Where the first incarnation listened, and all later ones must; `None` until it reports it.
     pub(crate) address: Option<String>,
     /// Pending fault actions, each carried out as soon as the state allows.
     pub(crate) actions: VecDeque<Action>,
@@ -21,27 +23,26 @@ pub(crate) enum State {
     Starting {
         child: Child,
         readiness: Readiness,
-        since: Instant,
+        /// When the first attempt to start this incarnation began.
+        first_attempt: Instant,
     },
-    /// Its address was still in use; it is started again shortly.
-    Refused {
-        since: Instant,
+    /// The process ended because its address was still in use; the group retries shortly.
+    AddressInUse {
+        first_attempt: Instant,
     },
     Up(Child),
-    /// It is paused.
-    Stopped(Child),
-    /// It was killed, and its last output is still to be read.
+    Paused(Child),
+    /// The process was killed, but its last output has not been read yet.
     Dying(Child),
 }
 
 /// The progress of a starting process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Readiness {
-    /// It does not listen yet.
-    Silent,
+    NotListening,
     Listening,
-    /// It knows the addresses of its peers.
-    Informed,
+    /// It has received the addresses of its peers.
+    HasPeers,
 }
 
 impl LiveNode {
@@ -56,47 +57,47 @@ impl LiveNode {
 
     pub(crate) fn child(&mut self) -> Option<&mut Child> {
         match &mut self.state {
-            State::Starting { child, .. } | State::Up(child) | State::Stopped(child) | State::Dying(child) => {
+            State::Starting { child, .. } | State::Up(child) | State::Paused(child) | State::Dying(child) => {
                 Some(child)
             }
-            State::Down | State::Refused { .. } => None,
+            State::Down | State::AddressInUse { .. } => None,
         }
     }
 
-    pub(crate) fn is(&mut self, serial: Serial) -> bool {
+    pub(crate) fn is_current(&mut self, serial: Serial) -> bool {
         self.child().is_some_and(|child| child.serial == serial)
     }
 
     /// The process, if it accepts commands. A paused process reads them when it is resumed.
-    pub(crate) fn commandable(&self) -> Option<&Child> {
+    pub(crate) fn command_receiver(&self) -> Option<&Child> {
         match &self.state {
-            State::Up(child) | State::Stopped(child) => Some(child),
-            State::Down | State::Starting { .. } | State::Refused { .. } | State::Dying(_) => None,
+            State::Up(child) | State::Paused(child) => Some(child),
+            State::Down | State::Starting { .. } | State::AddressInUse { .. } | State::Dying(_) => None,
         }
     }
 
-    /// The next pending action, if the state allows it now.
+    /// Removes and returns the next pending action, if the state allows it now.
     pub(crate) fn next_action(&mut self) -> Option<Action> {
         let is_possible = match (self.actions.front()?, &self.state) {
-            (Action::Kill(_) | Action::Stop(_), State::Up(_)) => true,
+            (Action::Kill(_) | Action::Pause(_), State::Up(_)) => true,
             (Action::Start(_), State::Down) => true,
-            (Action::Continue(_), State::Stopped(_)) => true,
+            (Action::Resume(_), State::Paused(_)) => true,
             // Network faults are not actions on a node.
             (Action::Sever(_) | Action::Mend(_), _) => true,
-            (Action::Kill(_) | Action::Stop(_) | Action::Start(_) | Action::Continue(_), _) => false,
+            (Action::Kill(_) | Action::Pause(_) | Action::Start(_) | Action::Resume(_), _) => false,
         };
         if is_possible { self.actions.pop_front() } else { None }
     }
 
     /// A description of the state, unless the node is up.
-    pub(crate) fn trouble(&self) -> Option<String> {
-        let what = match &self.state {
+    pub(crate) fn problem(&self) -> Option<String> {
+        let description = match &self.state {
             State::Up(_) => return None,
             State::Down => "is down",
-            State::Starting { .. } | State::Refused { .. } => "is starting",
-            State::Stopped(_) => "is paused",
+            State::Starting { .. } | State::AddressInUse { .. } => "is starting",
+            State::Paused(_) => "is paused",
             State::Dying(_) => "was just killed",
         };
-        Some(format!("node {} {what}", self.node))
+        Some(format!("node {} {description}", self.node))
     }
 }

@@ -10,6 +10,7 @@ pub(crate) enum NodeLine<E> {
     Listening(String),
     Started(Incarnation),
     Event(E),
+    /// The node refused a command, for this reason.
     Refused(String),
     Stopped,
     /// A line that this program does not need.
@@ -32,13 +33,13 @@ struct Started {
 }
 
 /// Parses a line. `None` if it is not a JSON object, or has an event of another family.
-pub(crate) fn read<E: DeserializeOwned>(line: &str) -> Option<NodeLine<E>> {
+pub(crate) fn parse<E: DeserializeOwned>(line: &str) -> Option<NodeLine<E>> {
     let line: Line<E> = serde_json::from_str(line).ok()?;
     Some(match line {
         Line { event: Some(event), .. } => NodeLine::Event(event),
         Line { listening: Some(address), .. } => NodeLine::Listening(address),
         Line { started: Some(Started { incarnation }), .. } => NodeLine::Started(incarnation),
-        Line { refused: Some(why), .. } => NodeLine::Refused(why),
+        Line { refused: Some(reason), .. } => NodeLine::Refused(reason),
         Line { stopped: Some(IgnoredAny), .. } => NodeLine::Stopped,
         Line { .. } => NodeLine::Other,
     })
@@ -46,21 +47,21 @@ pub(crate) fn read<E: DeserializeOwned>(line: &str) -> Option<NodeLine<E>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NodeLine, read};
+    use super::{NodeLine, parse};
     use quorate_core::Incarnation;
     use quorate_core::mutex::Event;
 
     #[test]
     fn every_line_of_a_node_is_parsed() {
-        let said = |line| read::<Event>(line);
-        assert_eq!(said(r#"{"listening":"127.0.0.1:41234"}"#), Some(NodeLine::Listening("127.0.0.1:41234".into())));
-        assert_eq!(said(r#"{"started":{"incarnation":2}}"#), Some(NodeLine::Started(Incarnation(2))));
-        assert_eq!(said(r#"{"event":"left","time":12}"#), Some(NodeLine::Event(Event::Left)));
-        assert_eq!(said(r#"{"refused":"what?"}"#), Some(NodeLine::Refused("what?".into())));
-        assert_eq!(said(r#"{"stopped":{"messages":3}}"#), Some(NodeLine::Stopped));
-        assert_eq!(said(r#"{"met":{"node":3}}"#), Some(NodeLine::Other));
+        let parsed = |line| parse::<Event>(line);
+        assert_eq!(parsed(r#"{"listening":"127.0.0.1:41234"}"#), Some(NodeLine::Listening("127.0.0.1:41234".into())));
+        assert_eq!(parsed(r#"{"started":{"incarnation":2}}"#), Some(NodeLine::Started(Incarnation(2))));
+        assert_eq!(parsed(r#"{"event":"left","time":12}"#), Some(NodeLine::Event(Event::Left)));
+        assert_eq!(parsed(r#"{"refused":"what?"}"#), Some(NodeLine::Refused("what?".into())));
+        assert_eq!(parsed(r#"{"stopped":{"messages":3}}"#), Some(NodeLine::Stopped));
+        assert_eq!(parsed(r#"{"met":{"node":3}}"#), Some(NodeLine::Other));
         for garbage in ["", "{", "listening", "[]", r#"{"event":{"risen":1}}"#, r#"{"started":7}"#] {
-            assert_eq!(said(garbage), None, "{garbage}");
+            assert_eq!(parsed(garbage), None, "{garbage}");
         }
     }
 }

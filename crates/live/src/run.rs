@@ -2,7 +2,7 @@
 
 use crate::error::LiveError;
 use crate::folder::Folder;
-use crate::group::{Counts, LiveGroup, lead};
+use crate::group::{Counts, LiveGroup, startup_time};
 use crate::judge::{JudgeError, Judgement, copy, judge};
 use crate::launch::{Environment, Launch};
 use crate::namespaces::Namespaces;
@@ -34,14 +34,16 @@ pub struct Recorded<F: FamilyLab> {
     pub counts: Counts,
     /// Number of planned fault actions that had not happened when the workload was done.
     pub unapplied_faults: usize,
-    /// Nodes that were not up at the end, in arguments.
+    /// The nodes that were not up at the end, each in a phrase such as `node 2 is down`.
     pub node_problems: Vec<String>,
     /// The path of the run's journal, if it was requested or a property fails.
     pub journal: Option<PathBuf>,
     pub gathered: Gathered,
     /// The measures and verdicts of the whole journal, including those on links and disks.
     pub read: Replayed<F>,
+    /// Number of inputs of all nodes.
     pub events: u64,
+    /// The fingerprint of the run's journal.
     pub trace_hash: String,
 }
 
@@ -74,8 +76,8 @@ pub fn run<F: FamilyLab>(
     let networks = if options.namespaces { Networks::Own } else { Networks::Shared };
     let actions = schedule::actions(&spec.faults, spec.nodes, networks)?;
     let stopwatch = Clock::start();
-    let lead = i64::try_from(lead(spec.nodes).nanos()).unwrap_or(0);
-    let clock = Clock::with_origin(stopwatch.origin().saturating_add(lead));
+    let startup_nanos = i64::try_from(startup_time(spec.nodes).nanos()).unwrap_or(0);
+    let clock = Clock::with_origin(stopwatch.origin().saturating_add(startup_nanos));
     let folder = Folder::new(options.keep.as_deref())?;
     let mut group = match start_group::<F>(spec, options, folder.path(), clock) {
         // After an interrupt, errors of the processes do not matter.
@@ -83,59 +85,60 @@ pub fn run<F: FamilyLab>(
         group => group?,
     };
     group.wait_for_connections()?;
-    group.begin_workload(|zero, group| WorldJournal::begin(spec, (folder.path(), group), clock, zero))?;
+    group.begin_workload(|start, name| WorldJournal::begin(spec, (folder.path(), name), clock, start))?;
     let mut driver = Driver::new(spec, options, actions, watch);
     let ending = driver.run_workload(&mut group)?;
-    let (spared, is_interrupted) = (driver.actions.len(), (options.interrupted)());
-    let (time, troubles) = (group.now().since(Time::ZERO), group.troubles());
-    let parts = group.stop_all(ending)?;
+    let (unapplied_faults, is_interrupted) = (driver.faults.len(), (options.interrupted)());
+    let (time, node_problems) = (group.now().since(Time::ZERO), group.node_problems());
+    let journals = group.stop_all(ending)?;
     let counts = group.counts;
     // Remove processes and networks before reading the journals.
     drop(group);
     let wall = stopwatch.now().since(Time::ZERO);
-    let (judgement, journal) = match conclude::<F>(&parts, folder.path(), options) {
+    let (judgement, journal) = match conclude::<F>(&journals, folder.path(), options) {
         Ok(concluded) => concluded,
         Err(error) => return Err(LiveError::JudgingFailed { problem: error.to_string(), folder: folder.keep() }),
     };
-    let Judgement { gathered, read, trace_hash, events } = judgement;
+    let Judgement { gathered, replayed, trace_hash, events } = judgement;
     let recorded = Recorded {
         ending,
         is_interrupted,
         time,
         wall,
         counts,
-        unapplied_faults: spared,
-        node_problems: troubles,
+        unapplied_faults,
+        node_problems,
         journal,
         gathered,
-        read,
+        read: replayed,
         events,
         trace_hash,
     };
     Ok(recorded)
 }
 
-/// Gathers and checks the journals in the folder, and writes the result where it was requested.
+/// Gathers and checks the journals in the folder, and writes the gathered journal where it was
+/// requested. Returns its path if it outlives the run.
 fn conclude<F: FamilyLab>(
-    parts: &[PathBuf],
+    journals: &[PathBuf],
     folder: &Path,
     options: &Options<'_>,
 ) -> Result<(Judgement<F>, Option<PathBuf>), JudgeError> {
     let path = folder.join("run.journal");
-    let judgement = judge::<F>(parts, &path)?;
+    let judgement = judge::<F>(journals, &path)?;
     let journal = match &options.journal {
-        Some(wanted) => {
-            copy(&path, wanted)?;
-            Some(wanted.clone())
+        Some(requested) => {
+            copy(&path, requested)?;
+            Some(requested.clone())
         }
         None if options.keep.is_some() => Some(path),
-        None => (!judgement.read.holds()).then(|| save(&path)).transpose()?,
+        None => (!judgement.replayed.holds()).then(|| keep_journal(&path)).transpose()?,
     };
     Ok((judgement, journal))
 }
 
 /// Keeps the journal of a failed run outside its folder, because the run cannot be repeated.
-fn save(journal: &Path) -> Result<PathBuf, JudgeError> {
+fn keep_journal(journal: &Path) -> Result<PathBuf, JudgeError> {
     let failed = |reason| JudgeError::Write { path: std::env::temp_dir(), reason };
     let file = tempfile::Builder::new().prefix("quorate-run-").suffix(".journal").tempfile().map_err(failed)?;
     std::fs::copy(journal, file.path()).map_err(failed)?;
@@ -181,23 +184,26 @@ fn make_certificates(folder: &Path, group: &str, nodes: usize) -> Result<PathBuf
 /// Drives the clients of a run and applies its faults.
 pub(crate) struct Driver<'a, F: FamilyLab> {
     clients: F::Clients,
+    /// Receives what the clients plan, until [`Self::queue_plans`] moves it to `planned`.
     plan: Plan<F::Command>,
-    plans: TimedQueue<Due<F::Command>>,
-    actions: TimedQueue<Action>,
-    until: Option<Time>,
-    settle: Duration,
+    planned: TimedQueue<ClientAction<F::Command>>,
+    faults: TimedQueue<Action>,
+    time_limit: Option<Time>,
+    settle_time: Duration,
     patience: Duration,
     interrupted: &'a dyn Fn() -> bool,
     watch: &'a mut dyn FnMut(Time, NodeId, &F::Event),
 }
 
-enum Due<C> {
+/// What a client does at a planned time.
+enum ClientAction<C> {
     Command {
         node: NodeId,
         /// The incarnation that the command is meant for; `None` for any.
         incarnation: Option<u64>,
         command: C,
     },
+    /// Wakes the client of this node at the time it chose.
     Alarm(NodeId),
 }
 
@@ -206,7 +212,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long to observe a group after its clients are done. A real network does not show when it is
 /// quiescent: the nodes may still deliver their last messages or catch up.
-fn settle<F: FamilyLab>(spec: &Spec<F>) -> Duration {
+fn settle_time<F: FamilyLab>(spec: &Spec<F>) -> Duration {
     match F::FAMILY {
         Family::Mutex | Family::Deadlock => Duration::from_millis(200),
         Family::Election | Family::Multicast | Family::Replica => {
@@ -223,17 +229,17 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
         watch: &'a mut dyn FnMut(Time, NodeId, &F::Event),
     ) -> Self {
         let limits = F::limits(spec);
-        let mut agenda = TimedQueue::new();
+        let mut faults = TimedQueue::new();
         for (at, action) in actions {
-            agenda.put(Time::ZERO + at, action);
+            faults.insert(Time::ZERO + at, action);
         }
         Self {
             clients: F::clients(spec),
             plan: Plan::new(),
-            plans: TimedQueue::new(),
-            actions: agenda,
-            until: options.until.map(|length| Time::ZERO + length).or(limits.until),
-            settle: settle(spec),
+            planned: TimedQueue::new(),
+            faults,
+            time_limit: options.until.map(|length| Time::ZERO + length).or(limits.until),
+            settle_time: settle_time(spec),
             patience: options.patience,
             interrupted: options.interrupted,
             watch,
@@ -246,49 +252,49 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
         let mut done_at = None;
         let mut last_activity = group.now();
         loop {
-            while let Some(action) = self.actions.due(group.now()) {
+            while let Some(action) = self.faults.pop_due(group.now()) {
                 group.apply(action)?;
             }
-            while let Some((node, notification)) = group.next_client_event() {
+            while let Some((node, event)) = group.next_client_event() {
                 last_activity = group.now();
-                self.handle_client_event(node, &notification, group);
+                self.handle_client_event(node, &event, group);
             }
-            while let Some(due) = self.plans.due(group.now()) {
-                self.carry_out(due, group)?;
+            while let Some(action) = self.planned.pop_due(group.now()) {
+                self.carry_out(action, group)?;
             }
             let now = group.now();
-            let is_done = self.clients.is_done() && self.plans.is_empty() && group.is_settled();
+            let is_done = self.clients.is_done() && self.planned.is_empty() && group.is_settled();
             done_at = is_done.then(|| done_at.unwrap_or(now));
-            if done_at.is_some_and(|since| now.since(since) > self.settle) {
+            if done_at.is_some_and(|done_at| now.since(done_at) > self.settle_time) {
                 return Ok(Ending::Done);
             }
-            if (self.interrupted)() || self.until.is_some_and(|until| now > until) {
+            if (self.interrupted)() || self.time_limit.is_some_and(|limit| now > limit) {
                 return Ok(Ending::Stopped);
             }
             // A pending command or fault may be what the clients wait for.
-            if !self.plans.is_empty() || !self.actions.is_empty() || !group.is_settled() {
+            if !self.planned.is_empty() || !self.faults.is_empty() || !group.is_settled() {
                 last_activity = now;
             }
             if done_at.is_none() && now.since(last_activity) > self.patience {
                 return Ok(Ending::Stuck);
             }
-            group.listen(self.pause(now))?;
+            group.handle_outputs(self.wait_time(now))?;
         }
     }
 
     /// How long to wait for output before the next command, fault or check is due.
-    fn pause(&self, now: Time) -> std::time::Duration {
-        let next = [self.plans.next(), self.actions.next()].into_iter().flatten().min();
-        let pause = next.map_or(POLL_INTERVAL, |at| at.since(now).min(POLL_INTERVAL));
-        std::time::Duration::from_nanos(pause.nanos())
+    fn wait_time(&self, now: Time) -> std::time::Duration {
+        let next = [self.planned.next_time(), self.faults.next_time()].into_iter().flatten().min();
+        let wait = next.map_or(POLL_INTERVAL, |at| at.since(now).min(POLL_INTERVAL));
+        std::time::Duration::from_nanos(wait.nanos())
     }
 
-    fn handle_client_event(&mut self, node: NodeId, notification: &ClientEvent<F::Event>, group: &LiveGroup<F>) {
+    fn handle_client_event(&mut self, node: NodeId, event: &ClientEvent<F::Event>, group: &LiveGroup<F>) {
         let now = group.now();
-        if let ClientEvent::Emitted(event) = notification {
-            (self.watch)(now, node, event);
+        if let ClientEvent::Emitted(emitted) = event {
+            (self.watch)(now, node, emitted);
         }
-        self.clients.on_event(now, node, notification, &mut self.plan);
+        self.clients.on_event(now, node, event, &mut self.plan);
         self.queue_plans(group);
     }
 
@@ -296,27 +302,29 @@ impl<'a, F: FamilyLab> Driver<'a, F> {
     /// of planning.
     fn queue_plans(&mut self, group: &LiveGroup<F>) {
         for Planned { at, node, what } in self.plan.drain() {
-            let due = match what {
+            let action = match what {
                 PlannedAction::CommandThisIncarnation(command) => {
-                    Due::Command { node, incarnation: Some(group.incarnation(node)), command }
+                    ClientAction::Command { node, incarnation: Some(group.incarnation(node)), command }
                 }
-                PlannedAction::CommandAnyIncarnation(command) => Due::Command { node, incarnation: None, command },
-                PlannedAction::Alarm => Due::Alarm(node),
+                PlannedAction::CommandAnyIncarnation(command) => {
+                    ClientAction::Command { node, incarnation: None, command }
+                }
+                PlannedAction::Alarm => ClientAction::Alarm(node),
                 // Real nodes replicate their membership themselves, and ask for their removal.
                 PlannedAction::Depart => continue,
             };
-            self.plans.put(at, due);
+            self.planned.insert(at, action);
         }
     }
 
-    fn carry_out(&mut self, due: Due<F::Command>, group: &LiveGroup<F>) -> Result<(), LiveError> {
-        match due {
-            Due::Command { node, incarnation, command } => {
+    fn carry_out(&mut self, action: ClientAction<F::Command>, group: &LiveGroup<F>) -> Result<(), LiveError> {
+        match action {
+            ClientAction::Command { node, incarnation, command } => {
                 if incarnation.is_none_or(|incarnation| incarnation == group.incarnation(node)) {
                     group.command(node, &command)?;
                 }
             }
-            Due::Alarm(node) => self.handle_client_event(node, &ClientEvent::Alarm, group),
+            ClientAction::Alarm(node) => self.handle_client_event(node, &ClientEvent::Alarm, group),
         }
         Ok(())
     }

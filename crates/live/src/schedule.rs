@@ -9,16 +9,16 @@ use quorate_journal::settings::{Cut, Fault, Length, SettingError, TimedFault, Un
 use std::fmt;
 use std::str::FromStr;
 
-/// A process to kill, and perhaps restart: `2@1s` or `2@1s..3s`.
+/// The value of `--kill`, a process to kill and perhaps restart: `2@1s` or `2@1s..3s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kill(pub TimedFault);
 
-/// A process to pause, and perhaps resume: `3@2s` or `3@2s..4s`.
+/// The value of `--stop`, a process to pause and perhaps resume: `3@2s` or `3@2s..4s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop(pub TimedFault);
 
-/// A partition of the network, perhaps for some time: `1 | 2,3 @ 2s..4s`, or in one direction
-/// `1 > 2 @ 2s`.
+/// The value of `--cut`, a partition of the network, perhaps for some time: `1 | 2,3 @ 2s..4s`, or
+/// in one direction `1 > 2 @ 2s`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutFault(pub TimedFault);
 
@@ -33,12 +33,12 @@ pub enum ScheduleError {
     Backwards { text: String, example: &'static str },
     #[error(transparent)]
     Setting(#[from] SettingError),
-    #[error("Two faults of node {node} overlap: '{one}' and '{other}'. Let one end before the other begins.")]
+    #[error("two faults of node {node} overlap: '{one}' and '{other}'. Let one end before the other begins.")]
     Overlap { node: NodeId, one: String, other: String },
     #[error(
         "'{0}' is not possible with real processes: they can be killed, paused and, with --namespaces, partitioned."
     )]
-    Unreal(String),
+    NotPossible(String),
     #[error(
         "'{0}' needs a network namespace for every node: add --namespaces, which needs root and the program ip. No \
          process was started."
@@ -48,16 +48,17 @@ pub enum ScheduleError {
 
 struct TimeRange {
     at: Duration,
+    /// `None` if the fault does not end.
     lasts: Option<Duration>,
 }
 
-/// Splits `WHAT@TIME` or `WHAT@TIME..TIME`.
+/// Splits `SUBJECT@TIME` or `SUBJECT@TIME..TIME`.
 fn split<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, TimeRange), ScheduleError> {
     let no_time = || ScheduleError::NoTime { text: text.into(), example };
-    let (what, when) = text.rsplit_once('@').ok_or_else(no_time)?;
+    let (subject, times) = text.rsplit_once('@').ok_or_else(no_time)?;
     let length = |text: &str| text.trim().parse::<Length>().map(|Length(length)| length);
-    let when = match when.split_once("..") {
-        None => TimeRange { at: length(when)?, lasts: None },
+    let range = match times.split_once("..") {
+        None => TimeRange { at: length(times)?, lasts: None },
         Some((from, to)) => {
             let (from, to) = (length(from)?, length(to)?);
             if to <= from {
@@ -66,23 +67,23 @@ fn split<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, TimeRange
             TimeRange { at: from, lasts: Some(Duration::from_nanos(to.nanos() - from.nanos())) }
         }
     };
-    Ok((what.trim(), when))
+    Ok((subject.trim(), range))
 }
 
-fn node(text: &str, example: &'static str) -> Result<NodeId, ScheduleError> {
+fn parse_node(text: &str, example: &'static str) -> Result<NodeId, ScheduleError> {
     let node = text.parse().ok().and_then(NodeId::new);
     node.ok_or_else(|| ScheduleError::NoNode { text: text.into(), example })
 }
 
-const KILL: &str = "2@1s, or 2@1s..3s to start it again";
-const STOP: &str = "3@2s..4s";
-const CUT: &str = "'1 | 2,3 @ 2s..4s'";
+const KILL_EXAMPLE: &str = "2@1s, or 2@1s..3s to start it again";
+const STOP_EXAMPLE: &str = "3@2s..4s";
+const CUT_EXAMPLE: &str = "'1 | 2,3 @ 2s..4s'";
 
 impl FromStr for Kill {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (what, TimeRange { at, lasts }) = split(text, KILL)?;
-        let fault = Fault::Crash { node: node(what, KILL)?, unsynced: Unsynced::Lost };
+        let (subject, TimeRange { at, lasts }) = split(text, KILL_EXAMPLE)?;
+        let fault = Fault::Crash { node: parse_node(subject, KILL_EXAMPLE)?, unsynced: Unsynced::Lost };
         Ok(Self(TimedFault { at, fault, lasts }))
     }
 }
@@ -90,33 +91,33 @@ impl FromStr for Kill {
 impl FromStr for Stop {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (what, TimeRange { at, lasts }) = split(text, STOP)?;
-        Ok(Self(TimedFault { at, fault: Fault::Pause { node: node(what, STOP)? }, lasts }))
+        let (subject, TimeRange { at, lasts }) = split(text, STOP_EXAMPLE)?;
+        Ok(Self(TimedFault { at, fault: Fault::Pause { node: parse_node(subject, STOP_EXAMPLE)? }, lasts }))
     }
 }
 
 impl FromStr for CutFault {
     type Err = ScheduleError;
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (what, TimeRange { at, lasts }) = split(text, CUT)?;
-        Ok(Self(TimedFault { at, fault: Fault::Cut(what.parse()?), lasts }))
+        let (subject, TimeRange { at, lasts }) = split(text, CUT_EXAMPLE)?;
+        Ok(Self(TimedFault { at, fault: Fault::Cut(subject.parse()?), lasts }))
     }
 }
 
 /// The command-line option for a fault; `None` if it is not possible with real processes.
 pub fn option(timed: &TimedFault) -> Option<String> {
-    let when = Timing(timed);
+    let times = TimesOf(timed);
     match &timed.fault {
-        Fault::Crash { node, .. } => Some(format!("--kill {node}@{when}")),
-        Fault::Pause { node } => Some(format!("--stop {node}@{when}")),
-        Fault::Cut(cut) => Some(format!("--cut \"{cut} @ {when}\"")),
+        Fault::Crash { node, .. } => Some(format!("--kill {node}@{times}")),
+        Fault::Pause { node } => Some(format!("--stop {node}@{times}")),
+        Fault::Cut(cut) => Some(format!("--cut \"{cut} @ {times}\"")),
         _ => None,
     }
 }
 
-struct Timing<'a>(&'a TimedFault);
+struct TimesOf<'a>(&'a TimedFault);
 
-impl fmt::Display for Timing<'_> {
+impl fmt::Display for TimesOf<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TimedFault { at, lasts, .. } = self.0;
         Length(*at).fmt(f)?;
@@ -124,12 +125,13 @@ impl fmt::Display for Timing<'_> {
     }
 }
 
+/// What the group does at the start or end of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Kill(NodeId),
     Start(NodeId),
-    Stop(NodeId),
-    Continue(NodeId),
+    Pause(NodeId),
+    Resume(NodeId),
     /// Begins a cut.
     Sever(Cut),
     /// Ends a cut.
@@ -138,11 +140,13 @@ pub(crate) enum Action {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Networks {
+    /// All nodes use the loopback network, which cannot be partitioned.
     Shared,
+    /// Every node has a network namespace.
     Own,
 }
 
-/// The actions of all faults, sorted by time. Actions of the same time keep the order of the
+/// The actions of all faults with their times, sorted by time. Actions of the same time keep the order of the
 /// faults.
 pub(crate) fn actions(
     faults: &[TimedFault],
@@ -152,7 +156,7 @@ pub(crate) fn actions(
     let mut actions = Vec::new();
     for timed in faults {
         timed.validate(nodes)?;
-        let [begin, end] = both_ends(timed, networks)?;
+        let [begin, end] = begin_and_end(timed, networks)?;
         actions.push((timed.at, begin));
         actions.extend(timed.lasts.map(|lasts| (timed.at + lasts, end)));
     }
@@ -161,10 +165,10 @@ pub(crate) fn actions(
     Ok(actions)
 }
 
-fn both_ends(timed: &TimedFault, networks: Networks) -> Result<[Action; 2], ScheduleError> {
+fn begin_and_end(timed: &TimedFault, networks: Networks) -> Result<[Action; 2], ScheduleError> {
     match &timed.fault {
         Fault::Crash { node, .. } => Ok([Action::Kill(*node), Action::Start(*node)]),
-        Fault::Pause { node } => Ok([Action::Stop(*node), Action::Continue(*node)]),
+        Fault::Pause { node } => Ok([Action::Pause(*node), Action::Resume(*node)]),
         Fault::Cut(_) if networks == Networks::Shared => Err(ScheduleError::NoNetworks(timed.to_string())),
         Fault::Cut(cut) => Ok([Action::Sever(cut.clone()), Action::Mend(cut.clone())]),
         Fault::Restart { .. }
@@ -174,24 +178,24 @@ fn both_ends(timed: &TimedFault, networks: Networks) -> Result<[Action; 2], Sche
         | Fault::Disk { .. }
         | Fault::Skew { .. }
         | Fault::Drift { .. }
-        | Fault::Link { .. } => Err(ScheduleError::Unreal(timed.to_string())),
+        | Fault::Link { .. } => Err(ScheduleError::NotPossible(timed.to_string())),
     }
 }
 
 /// Refuses overlapping faults of a node, because it would be unclear, for example, what a kill does
 /// to a paused process.
 fn refuse_overlaps(faults: &[TimedFault]) -> Result<(), ScheduleError> {
-    let victim = |timed: &TimedFault| match timed.fault {
+    let affected_node = |timed: &TimedFault| match timed.fault {
         Fault::Crash { node, .. } | Fault::Pause { node } => Some(node),
         _ => None,
     };
-    let mut victims: Vec<_> = faults.iter().filter_map(|timed| Some((victim(timed)?, timed))).collect();
-    victims.sort_by_key(|(node, timed)| (*node, timed.at));
-    for pair in victims.windows(2) {
-        let [(node, one), (other_node, other)] = pair else { continue };
-        let is_over = one.lasts.is_some_and(|lasts| one.at + lasts < other.at);
-        if node == other_node && !is_over {
-            return Err(ScheduleError::Overlap { node: *node, one: one.to_string(), other: other.to_string() });
+    let mut node_faults: Vec<_> = faults.iter().filter_map(|timed| Some((affected_node(timed)?, timed))).collect();
+    node_faults.sort_by_key(|(node, timed)| (*node, timed.at));
+    for pair in node_faults.windows(2) {
+        let [(node, earlier), (later_node, later)] = pair else { continue };
+        let is_over = earlier.lasts.is_some_and(|lasts| earlier.at + lasts < later.at);
+        if node == later_node && !is_over {
+            return Err(ScheduleError::Overlap { node: *node, one: earlier.to_string(), other: later.to_string() });
         }
     }
     Ok(())
@@ -245,9 +249,9 @@ mod tests {
         let expected = [
             (1_000, Action::Kill(two)),
             (1_500, Action::Kill(one)),
-            (2_000, Action::Stop(three)),
+            (2_000, Action::Pause(three)),
             (3_000, Action::Start(two)),
-            (4_000, Action::Continue(three)),
+            (4_000, Action::Resume(three)),
         ];
         assert_eq!(actions, expected.map(|(at, action)| (Duration::from_millis(at), action)));
     }
@@ -266,7 +270,7 @@ mod tests {
     #[test]
     fn impossible_faults_are_refused() {
         let refused = |fault: &str, nodes| actions(&[fault.parse().unwrap()], nodes, Networks::Own).unwrap_err();
-        assert!(matches!(refused("skew 2 by 3ms", 3), ScheduleError::Unreal(_)));
+        assert!(matches!(refused("skew 2 by 3ms", 3), ScheduleError::NotPossible(_)));
         assert!(matches!(refused("crash 4 at 1s", 3), ScheduleError::Setting(_)));
         let cut = [cut("1 | 2 @ 1s")];
         assert!(matches!(actions(&cut, 3, Networks::Shared), Err(ScheduleError::NoNetworks(_))));

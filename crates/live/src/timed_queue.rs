@@ -6,25 +6,26 @@ use std::collections::BTreeMap;
 /// Items ordered by time; items of the same time in the order of their insertion.
 pub(crate) struct TimedQueue<T> {
     items: BTreeMap<(Time, u64), T>,
-    number: u64,
+    insertions: u64,
 }
 
 impl<T> TimedQueue<T> {
     pub(crate) fn new() -> Self {
-        Self { items: BTreeMap::new(), number: 0 }
+        Self { items: BTreeMap::new(), insertions: 0 }
     }
 
-    pub(crate) fn put(&mut self, at: Time, item: T) {
-        self.number += 1;
-        self.items.insert((at, self.number), item);
+    pub(crate) fn insert(&mut self, at: Time, item: T) {
+        self.insertions += 1;
+        self.items.insert((at, self.insertions), item);
     }
 
-    pub(crate) fn due(&mut self, now: Time) -> Option<T> {
+    /// Removes and returns the first item whose time is not after `now`.
+    pub(crate) fn pop_due(&mut self, now: Time) -> Option<T> {
         let first = self.items.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
     }
 
-    pub(crate) fn next(&self) -> Option<Time> {
+    pub(crate) fn next_time(&self) -> Option<Time> {
         self.items.first_key_value().map(|((at, _), _)| *at)
     }
 
@@ -45,12 +46,12 @@ mod tests {
     #[test]
     fn items_are_ordered_by_time_and_then_by_insertion() {
         let at = Time::from_nanos;
-        let mut agenda = TimedQueue::new();
+        let mut queue = TimedQueue::new();
         for (time, item) in [(5, 'c'), (1, 'a'), (5, 'd'), (1, 'b'), (9, 'e')] {
-            agenda.put(at(time), item);
+            queue.insert(at(time), item);
         }
-        let due: String = std::iter::from_fn(|| agenda.due(at(5))).collect();
-        assert_eq!((due.as_str(), agenda.next(), agenda.len()), ("abcd", Some(at(9)), 1));
-        assert!(agenda.due(at(8)).is_none() && agenda.due(at(9)) == Some('e') && agenda.is_empty());
+        let due: String = std::iter::from_fn(|| queue.pop_due(at(5))).collect();
+        assert_eq!((due.as_str(), queue.next_time(), queue.len()), ("abcd", Some(at(9)), 1));
+        assert!(queue.pop_due(at(8)).is_none() && queue.pop_due(at(9)) == Some('e') && queue.is_empty());
     }
 }

@@ -21,12 +21,13 @@ pub(crate) struct WorldJournal {
 }
 
 impl WorldJournal {
-    /// Creates the journal. Its times count from `origin`, when the clients begin.
+    /// Creates the journal in a folder, for a group of this name. Times count from `workload_start`,
+    /// when the clients begin.
     pub(crate) fn begin<F: FamilyLab>(
         spec: &Spec<F>,
         (folder, group): (&Path, &str),
         clock: Clock,
-        origin: Time,
+        workload_start: Time,
     ) -> Result<Self, LiveError> {
         let path = folder.join("world.journal");
         let live = Live {
@@ -38,10 +39,10 @@ impl WorldJournal {
             offset: clock.offset(),
             writes: 0,
         };
-        let header = Header { live: Some(live), origin: origin.nanos(), ..header(spec)? };
+        let header = Header { live: Some(live), origin: workload_start.nanos(), ..header(spec)? };
         let file = File::create(&path).map_err(|reason| LiveError::File { path: path.clone(), reason })?;
         let mut journal = Self { path, file, lines: Lines::new(&header), clock };
-        journal.pour()?;
+        journal.write_lines()?;
         Ok(journal)
     }
 
@@ -52,17 +53,17 @@ impl WorldJournal {
     pub(crate) fn record(&mut self, event: WorldEvent<'_>) -> Result<(), LiveError> {
         let moment = Moment::World { time: self.clock.now(), event };
         Observer::<(), ()>::observe(&mut self.lines, &moment);
-        self.pour()
+        self.write_lines()
     }
 
     /// Completes the journal with how the run ended.
     pub(crate) fn end(&mut self, ending: Ending) -> Result<(), LiveError> {
         self.lines.end(Some(ending));
-        self.pour()
+        self.write_lines()
     }
 
-    fn pour(&mut self) -> Result<(), LiveError> {
-        let poured: io::Result<()> = self.lines.pour(&mut self.file);
-        poured.map_err(|reason| LiveError::File { path: self.path.clone(), reason })
+    fn write_lines(&mut self) -> Result<(), LiveError> {
+        let written: io::Result<()> = self.lines.pour(&mut self.file);
+        written.map_err(|reason| LiveError::File { path: self.path.clone(), reason })
     }
 }

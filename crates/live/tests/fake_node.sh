@@ -1,6 +1,6 @@
 #!/bin/sh
 # A fake `quorate node`: follows its contract on standard input and output, and grants entry at once.
-# The seed chooses how it misbehaves.
+# The seed chooses how it misbehaves; src/tests.rs names the seeds.
 for word in "$@"; do
     case $word in
         --id=*) id=${word#--id=} ;;
@@ -12,9 +12,9 @@ for word in "$@"; do
 done
 tries="$folder/tries-$id-$life"
 echo try >>"$tries"
-# After a restart its address is still in use, twice.
+# The first two tries after a restart fail, as if the address were still in use.
 if [ "$seed" = 5 ] && [ "$life" = 1 ] && [ "$(wc -l <"$tries")" -lt 3 ]; then exit 2; fi
-# It cannot start.
+# Node 2 cannot start.
 if [ "$seed" = 6 ] && [ "$id" = 2 ]; then
     echo "no disk today" >&2
     exit 1
@@ -23,7 +23,7 @@ case $listen in *:0) listen="${listen%:0}:700$id" ;; esac
 echo "{\"listening\":\"$listen\"}"
 read -r peers || exit 0
 echo "$peers" >>"$folder/peers-$id"
-# It begins its journal, unless the seed makes it too slow for that.
+# It begins its journal, or leaves it empty as if it were killed before its first write.
 if [ "$seed" = 8 ]; then : >"$trace"; else echo "the header" >"$trace"; fi
 echo "{\"started\":{\"incarnation\":$life}}"
 while read -r line; do
@@ -31,6 +31,7 @@ while read -r line; do
     case $line in
         stop) break ;;
         '"acquire"')
+            # The seed and the node: 22 is node 2 with seed 2.
             case $seed$id in
                 22) echo "out of paper" >&2; exit 7 ;;
                 32) echo 'hello?' ;;

@@ -158,7 +158,7 @@ where
         self.engine.end()
     }
 
-    /// Waits for the next input. Returns `None` if no handle is remaining that could stop the node.
+    /// Waits for the next input. Returns `None` if no handle remains that could stop the node.
     async fn next_input(&mut self, alarm: &mut Alarm) -> Option<NextInput<P>> {
         if !self.loopback.is_empty() {
             // Other tasks get to run even if the node keeps sending to itself.

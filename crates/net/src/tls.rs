@@ -32,14 +32,14 @@ pub enum Security {
 /// Why a peer is not the node it claims to be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PeerError {
-    #[error("Node {claimed} has no valid TLS server name, so this node did not dial it.")]
+    #[error("node {claimed} has no valid TLS server name, so this node did not dial it.")]
     NoName { claimed: NodeId },
-    #[error("A peer claims to be node {claimed}, but presented no certificate. The connection was refused.")]
+    #[error("a peer claims to be node {claimed}, but presented no certificate. The connection was refused.")]
     NoCertificate { claimed: NodeId },
-    #[error("A peer claims to be node {claimed}, but its certificate cannot be parsed. The connection was refused.")]
+    #[error("a peer claims to be node {claimed}, but its certificate cannot be parsed. The connection was refused.")]
     NotACertificate { claimed: NodeId },
     #[error(
-        "A peer claims to be node {claimed}, but its certificate names {found} and not {wanted}. The connection was \
+        "a peer claims to be node {claimed}, but its certificate names {found} and not {wanted}. The connection was \
          refused; give the peer its own certificate with --certs, or check its --id."
     )]
     WrongNode { claimed: NodeId, wanted: String, found: String },

@@ -9,11 +9,11 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
     #[error(
-        "This {what} has format version {found}; this release reads versions up to {known}. No data was changed; run a \
+        "this {what} has format version {found}; this release reads versions up to {known}. No data was changed; run a \
          release that reads version {found}."
     )]
     Newer { what: &'static str, found: u8, known: u8 },
-    #[error("This {what} is malformed: {reason}. No data was changed.")]
+    #[error("this {what} is malformed: {reason}. No data was changed.")]
     Malformed { what: &'static str, reason: String },
 }
 

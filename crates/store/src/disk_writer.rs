@@ -40,9 +40,9 @@ pub enum Report {
 /// Why a save was not queued, with the write.
 #[derive(Debug, Error)]
 pub enum NotSaved<W> {
-    #[error("The queue of saves is full. This write was not queued; save it again when others are durable.")]
+    #[error("the queue of saves is full. This write was not queued; save it again when others are durable.")]
     QueueFull(W),
-    #[error("The disk thread has ended, and this write was not saved. Its last report says why; restart the node.")]
+    #[error("the disk thread has ended, and this write was not saved. Its last report says why; restart the node.")]
     Ended(W),
 }
 

@@ -73,21 +73,21 @@ pub enum StoreError {
         .path.display()
     )]
     Unreadable { path: PathBuf, offset: u64, frame: u64, reason: postcard::Error },
-    #[error("A write cannot be serialized ({0}). Nothing was written; this is a bug in the program.")]
+    #[error("a write cannot be serialized ({0}). Nothing was written; this is a bug in the program.")]
     Unwritable(postcard::Error),
     #[error(
-        "The disk is full: cannot write {} ({source}). No acknowledged data is lost, and no part of this write \
+        "the disk is full: cannot write {} ({source}). No acknowledged data is lost, and no part of this write \
          remains. Free some space; the same write can then be tried again.",
         .path.display()
     )]
     Full { path: PathBuf, source: io::Error },
     #[error(
-        "Cannot {action} {}: {source}. Data acknowledged before is not affected; fix the cause, then restart the node.",
+        "cannot {action} {}: {source}. Data acknowledged before is not affected; fix the cause, then restart the node.",
         .path.display()
     )]
     Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error(
-        "The store accepts no more writes, because the disk failed earlier ({reason}). After a failed sync the contents \
+        "the store accepts no more writes, because the disk failed earlier ({reason}). After a failed sync the contents \
          of the disk are unknown; restart the node, which then reads what was saved."
     )]
     Poisoned { reason: String },

@@ -18,7 +18,7 @@ use std::path::PathBuf;
     Exit codes: 0 no money was lost under any lock, 1 money was lost under a lock, 2 the command is invalid, \
     3 the command was interrupted.")]
 pub(crate) struct BankArgs {
-    /// Lock that the tellers take, or none. Default: none and then every lock, one after the other.
+    /// Lock that the tellers take, or none [default: none and then every lock, one after the other]
     #[arg(long, value_name = "NAME")]
     pub(crate) lock: Option<String>,
     /// Random seed. The same seed repeats the same run.
@@ -37,7 +37,7 @@ pub(crate) struct BankArgs {
     /// Balance of the account before the deposits.
     #[arg(long, value_name = "AMOUNT", default_value_t = 1_000, value_parser = parse_whole::<u64>)]
     pub(crate) balance: u64,
-    /// Number of nodes. Default: as many as the tellers and the lock need, and at least 3.
+    /// Number of nodes [default: as many as the tellers and the lock need, and at least 3]
     #[arg(long, value_parser = parse_whole::<usize>)]
     pub(crate) nodes: Option<usize>,
     /// Time a message takes. Customers arrive within four message times, and a deposit takes one to

@@ -42,11 +42,11 @@ pub(crate) struct BerkeleyArgs {
     /// Time a message takes: fixed:1ms or uniform:1ms..2ms.
     #[arg(long, default_value_t = Scenario::default().latency)]
     latency: Latency,
-    /// Largest distance of a clock from the median clock at which the leader still averages it.
-    /// Default: twice --skew plus a round trip.
+    /// Largest distance of a clock from the median clock at which the leader still averages it
+    /// [default: twice --skew plus a round trip]
     #[arg(long, value_name = "DURATION")]
     tolerance: Option<Length>,
-    /// Time without a poll after which a follower suspects the leader. Default: three rounds.
+    /// Time without a poll after which a follower suspects the leader [default: three rounds]
     #[arg(long, alias = "patience", value_name = "DURATION")]
     leader_timeout: Option<Length>,
     /// A fault, such as "crash 5 at 8s" or "skew 2 by 1h". May be repeated.

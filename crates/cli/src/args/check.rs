@@ -45,7 +45,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, default_value = "3", value_parser = parse_small_count)]
     pub(crate) nodes: u8,
     /// Number of requests of each node, of elections that each starter starts, or of requests of
-    /// each process: up to 255, or unbounded. Default: 1.
+    /// each process: up to 255, or unbounded [default: 1]
     #[arg(long)]
     rounds: Option<Rounds>,
     /// Links deliver messages in the order in which they were sent (FIFO).
@@ -74,7 +74,7 @@ pub(crate) struct CheckArgs {
     /// Model time, with clocks that run fast or slow by up to this rate, such as 1000ppm.
     #[arg(long, value_name = "PPM", value_parser = parse_drift)]
     drift: Option<u32>,
-    /// Model time up to this instant. Default: 3s if --drift or --delay is given.
+    /// Model time up to this instant [default: 3s if --drift or --delay is given]
     #[arg(long, value_name = "DURATION")]
     until: Option<Length>,
     /// Model time, with messages that take between MIN and MAX. Without it messages take any time.
@@ -99,11 +99,11 @@ pub(crate) struct CheckArgs {
     /// Do not skip orders that lead to the same states (no partial-order reduction).
     #[arg(long)]
     no_reduction: bool,
-    /// Number of threads. Default: the number of cores, but 1 with --dfs, and with --walks
-    /// and --stop-at-first, where the figures of several threads differ from run to run.
+    /// Number of threads [default: the number of cores, but 1 with --dfs, and with --walks and
+    /// --stop-at-first, where the figures of several threads differ from run to run]
     #[arg(long, value_parser = parse_whole::<usize>)]
     threads: Option<usize>,
-    /// Memory limit in GB. Default: three quarters of the free memory.
+    /// Memory limit in GB [default: three quarters of the free memory]
     #[arg(long, value_name = "GB")]
     memory: Option<Memory>,
     /// Stop at the first violation.

@@ -44,7 +44,7 @@ pub(crate) struct DetectorSimArgs {
     /// Probability that a message is delivered twice, such as 0.1 or 10%.
     #[arg(long, default_value = "0")]
     duplicate: Chance,
-    /// Interval between two heartbeats. Default: ten message times.
+    /// Interval between two heartbeats [default: ten message times]
     #[arg(long, value_name = "DURATION")]
     heartbeat: Option<Length>,
     /// Total number of crashes. A crashed node restarts after forty heartbeats.
@@ -56,12 +56,12 @@ pub(crate) struct DetectorSimArgs {
     /// Simulated time for which each detector runs.
     #[arg(long = "for", alias = "length", value_name = "DURATION", default_value = "10m")]
     length: Length,
-    /// Timeouts of the detectors with a fixed timeout, such as 60ms,150ms. Default: values from
-    /// slightly more than one heartbeat interval to six intervals.
+    /// Timeouts of the detectors with a fixed timeout, such as 60ms,150ms [default: values from
+    /// slightly more than one heartbeat interval to six intervals]
     #[arg(long, alias = "silences", value_name = "DURATIONS", value_delimiter = ',')]
     timeouts: Vec<Length>,
-    /// Levels at which the accrual detectors suspect a node, such as 1,8. Default: values from
-    /// 0.5 to 20.
+    /// Levels at which the accrual detectors suspect a node, such as 1,8 [default: values
+    /// from 0.5 to 20]
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     thresholds: Vec<Level>,
     /// Print JSON.

@@ -1,6 +1,7 @@
 //! Arguments for pictures: options that all commands that can draw share, and the arguments of
 //! `quorate draw` and `quorate gallery`.
 
+use super::parse_whole;
 use clap::{Args, ValueEnum};
 use quorate_draw::style::Theme;
 use quorate_draw::svg::{Clocks, Notes};
@@ -40,9 +41,9 @@ pub(crate) struct PictureArgs {
     /// Colours of the picture: light, dark, or auto, which follows the viewer's setting.
     #[arg(long, value_enum)]
     pub(crate) theme: Option<ThemeArg>,
-    /// Maximum width of an SVG picture in pixels. A longer run continues in the next row. Default:
-    /// 1500.
-    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(400..=100_000))]
+    /// Maximum width of an SVG picture in pixels. A longer run continues in the next row [default:
+    /// 1500]
+    #[arg(long, value_name = "PIXELS", value_parser = parse_width)]
     pub(crate) width: Option<u32>,
     /// Leave out the legend of symbols and rules below an SVG picture.
     #[arg(long)]
@@ -150,4 +151,13 @@ fn parse_instant(text: &str) -> Result<Offset, String> {
         }
         other => other.to_string(),
     })
+}
+
+fn parse_width(text: &str) -> Result<u32, String> {
+    let width = parse_whole(text)?;
+    if (400..=100_000).contains(&width) {
+        Ok(width)
+    } else {
+        Err(format!("a picture must be between 400 and 100000 pixels wide; got {width}."))
+    }
 }

@@ -1,6 +1,7 @@
 //! Arguments of `quorate run`.
 
 use super::{FormArgs, PictureArgs, parse_whole};
+use anyhow::Context;
 use clap::Args;
 use quorate_journal::settings::{Length, TimedFault};
 use quorate_lab::options::Basics;
@@ -112,15 +113,20 @@ impl LiveArgs {
         F::for_real_processes(&mut settings);
         let mut spec = quorate_live::spec::<F>(Algorithm::named(&algorithm)?, self.nodes, self.seed, settings);
         spec.validate()?;
-        spec.faults = self.given_faults().chain(self.random_faults(&spec)).collect();
+        for (option, fault) in self.given_faults() {
+            fault.validate(self.nodes).context(option)?;
+            spec.faults.push(fault.clone());
+        }
+        spec.faults.extend(self.random_faults(&spec));
         Ok(spec)
     }
 
-    fn given_faults(&self) -> impl Iterator<Item = TimedFault> + '_ {
-        let kills = self.kills.iter().map(|Kill(fault)| fault);
-        let stops = self.stops.iter().map(|Stop(fault)| fault);
-        let cuts = self.cuts.iter().map(|CutFault(fault)| fault);
-        kills.chain(stops).chain(cuts).cloned()
+    /// Returns the faults that options describe, each with the name of its option.
+    fn given_faults(&self) -> impl Iterator<Item = (&'static str, &TimedFault)> {
+        let kills = self.kills.iter().map(|Kill(fault)| ("--kill", fault));
+        let stops = self.stops.iter().map(|Stop(fault)| ("--stop", fault));
+        let cuts = self.cuts.iter().map(|CutFault(fault)| ("--cut", fault));
+        kills.chain(stops).chain(cuts)
     }
 
     fn random_faults<F: FamilyLab>(&self, spec: &Spec<F>) -> Vec<TimedFault> {
@@ -132,7 +138,7 @@ impl LiveArgs {
     pub(crate) fn command<F: FamilyLab>(&self, spec: &Spec<F>) -> String {
         let mut words = vec![format!("quorate run {} --nodes {} --seed {}", spec.algorithm, spec.nodes, spec.seed)];
         words.extend(F::flags(spec).into_iter().map(|flag| flag.to_string()));
-        words.extend(self.given_faults().filter_map(|fault| quorate_live::schedule::option(&fault)));
+        words.extend(self.given_faults().filter_map(|(_, fault)| quorate_live::schedule::option(fault)));
         let switches = [("--chaos", self.chaos), ("--namespaces", self.namespaces), ("--tls", self.tls)];
         words.extend(switches.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned()));
         words.extend(self.until.map(|until| format!("--until {until}")));

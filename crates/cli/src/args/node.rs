@@ -127,7 +127,7 @@ pub(crate) fn parse_addresses(text: &str) -> Result<BTreeMap<NodeId, String>, St
             return Err(format!("'{}' is not a peer; write for example 2=127.0.0.1:7002.", word.escape_debug()));
         };
         if addresses.insert(node, address).is_some() {
-            return Err(format!("Node {node} is listed twice among the peers; give each node one address."));
+            return Err(format!("node {node} is listed twice among the peers; give each node one address."));
         }
     }
     Ok(addresses)

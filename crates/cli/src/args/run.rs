@@ -28,15 +28,15 @@ pub(crate) struct RunArgs {
     /// Time a message takes: fixed:1ms, uniform:1ms..5ms or long-tail:2ms.
     #[arg(long, default_value = "uniform:1ms..5ms")]
     latency: Latency,
-    /// Upper bound of message delays that nodes assume when they set timeouts, such as 5ms.
-    /// Default: the longest time of --latency.
+    /// Upper bound of message delays that nodes assume when they set timeouts, such as 5ms
+    /// [default: the longest time of --latency]
     #[arg(long, alias = "bound", value_name = "DURATION")]
     delay_bound: Option<Length>,
     /// Time a node needs to process one input.
     #[arg(long, default_value = "fixed:0ms")]
     processing: Latency,
-    /// Time a disk sync takes, such as fixed:1ms. Default: fixed:0ms, or a realistic time
-    /// for replicas.
+    /// Time a disk sync takes, such as fixed:1ms [default: fixed:0ms, or a realistic time for
+    /// replicas]
     #[arg(long)]
     disk: Option<Latency>,
     /// Probability that a message is lost, such as 0.1 or 10%.
@@ -170,9 +170,9 @@ impl RunArgs {
 
 fn read_script(path: &Path, commands: &[&str], nodes: usize) -> anyhow::Result<Script> {
     let text =
-        read_text(path).map_err(|error| anyhow::anyhow!("Cannot read the script {}: {error}.", display_path(path)))?;
+        read_text(path).map_err(|error| anyhow::anyhow!("cannot read the script {}: {error}.", display_path(path)))?;
     Script::parse_for(&text, commands, nodes)
-        .map_err(|error| anyhow::anyhow!("Invalid script {}: {error}", display_path(path)))
+        .map_err(|error| anyhow::anyhow!("invalid script {}: {error}", display_path(path)))
 }
 
 /// Maximum size of a script in bytes.

@@ -34,14 +34,14 @@ pub(crate) struct ShrinkArgs {
     /// Try up to this number of seeds, starting with --seed, and shrink the first failing run.
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     pub(crate) seeds: Option<u64>,
-    /// Property that must fail. Default: the first property that fails.
+    /// Property that must fail [default: the first property that fails]
     #[arg(long, value_name = "NAME")]
     pub(crate) property: Option<String>,
     /// Maximum number of runs to try.
     #[arg(long = "tries", value_name = "COUNT", default_value_t = shrink::TRIES, value_parser = at_least_one)]
     pub(crate) max_tries: u64,
-    /// Write the script to this file; - prints only the script to standard output. Default:
-    /// ALGORITHM.script.
+    /// Write the script to this file; - prints only the script to standard output [default:
+    /// ALGORITHM.script]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Print JSON.

@@ -17,8 +17,8 @@ pub(crate) struct VotingRiskArgs {
     /// Number of replicas of the resource, each with one voter: n.
     #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = parse_whole::<u64>)]
     pub(crate) replicas: u64,
-    /// Number of votes that a node needs to enter: m, more than half of n. Default: three
-    /// quarters of n.
+    /// Number of votes that a node needs to enter: m, more than half of n [default: three quarters
+    /// of n]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     majority: Option<u64>,
     /// Mean time until a voter crashes: T.
@@ -33,11 +33,11 @@ pub(crate) struct VotingRiskArgs {
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) simulate: SimulateArg,
     /// Method of the simulation: nodes runs 'voting' in the simulator with voters that crash and
-    /// restart; draws only draws random numbers, which is faster. Default: nodes for up to 100
-    /// replicas.
+    /// restart; draws only draws random numbers, which is faster [default: nodes for up to 100
+    /// replicas]
     #[arg(long, alias = "by", value_enum)]
     method: Option<MethodArg>,
-    /// Number of simulated trials. Default: 20000 with nodes and 100000 with draws.
+    /// Number of simulated trials [default: 20000 with nodes and 100000 with draws]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     trials: Option<u64>,
     /// Random seed. The same seed repeats the same run.

@@ -119,7 +119,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
 }
 
 fn measure_all(runs: u64) -> anyhow::Result<Report> {
-    let ours = std::env::current_exe().context("Cannot find the path of this program")?;
+    let ours = std::env::current_exe().context("cannot find the path of this program")?;
     let theirs = find_rivals(&ours);
     let contenders = || CONTENDERS.iter().filter(|contender| contender.checker == OURS || theirs.is_some());
     let mut best: Vec<Option<Measurement>> = contenders().map(|_| None).collect();
@@ -223,13 +223,13 @@ impl Contender {
         let threads = self.threads.to_string();
         match theirs.filter(|_| self.checker == THEIRS) {
             None => run_program(ours, &["bench", "check", "--search", self.search, "--threads", &threads])
-                .with_context(|| format!("Cannot measure '{}'", self.name())),
+                .with_context(|| format!("cannot measure '{}'", self.name())),
             Some(theirs) => {
                 let (nodes, rounds) = (NODES.to_string(), ROUNDS.to_string());
                 let model = ["check", "--model", self.model, "--nodes", &nodes, "--rounds", &rounds];
                 let words = [&model[..], &["--checker", self.search, "--threads", &threads]].concat();
                 run_program(theirs, &words).with_context(|| {
-                    format!("Cannot measure with {}; build it again: {BUILD_RIVALS}", display_path(theirs))
+                    format!("cannot measure with {}; build it again: {BUILD_RIVALS}", display_path(theirs))
                 })
             }
         }
@@ -274,7 +274,7 @@ fn search_once(search: BenchSearch, threads: usize) -> anyhow::Result<Measuremen
     let findings = check::run(&spec, &mut |_, _| true)?.findings;
     anyhow::ensure!(
         findings.is_complete() && !findings.has_violation(),
-        "The search stopped early, so its figures are invalid."
+        "the search stopped early, so its figures are invalid."
     );
     let growth = before.zip(memory::peak_bytes().ok()).map(|(before, after)| after.saturating_sub(before));
     let pass = findings.states;

@@ -95,7 +95,7 @@ impl Folder {
         let path = parent.join(format!("quorate-bench-{}", std::process::id()));
         // Converted to text: the caller would report an I/O error as a failed write to the output.
         fs::create_dir(&path)
-            .map_err(|error| anyhow::anyhow!("Cannot create the folder {}: {error}.", display_path(&path)))?;
+            .map_err(|error| anyhow::anyhow!("cannot create the folder {}: {error}.", display_path(&path)))?;
         Ok(Self(path))
     }
 }
@@ -109,7 +109,7 @@ impl Drop for Folder {
 
 /// Returns the records per second appended to a file, with `per_sync` records in each sync.
 fn raw_disk_rate(path: &Path, per_sync: usize) -> anyhow::Result<f64> {
-    let failed = |error| anyhow::anyhow!("Cannot write {}: {error}.", display_path(path));
+    let failed = |error| anyhow::anyhow!("cannot write {}: {error}.", display_path(path));
     let mut file = File::create(path).map_err(failed)?;
     let batch = vec![0x5A; per_sync * RECORD_BYTES];
     let started = Instant::now();
@@ -134,7 +134,7 @@ fn replica_rate(folder: Option<&Path>, in_flight: usize) -> anyhow::Result<f64> 
     }
     let deadline = Instant::now() + std::time::Duration::from_secs(30);
     while answered.load(Ordering::Relaxed) < in_flight as u64 {
-        anyhow::ensure!(Instant::now() < deadline, "The replicas did not answer within 30 s.");
+        anyhow::ensure!(Instant::now() < deadline, "the replicas did not answer within 30 s.");
         std::thread::yield_now();
     }
     let (started, before) = (Instant::now(), answered.load(Ordering::Relaxed));

@@ -116,7 +116,7 @@ fn memory_of_child(nodes: usize) -> anyhow::Result<f64> {
     let output =
         Command::new(std::env::current_exe()?).args(["bench", "sim", "--memory-of", &nodes.to_string()]).output()?;
     let text = String::from_utf8(output.stdout)?;
-    text.trim().parse().context("The process that measures memory did not print a number")
+    text.trim().parse().context("the process that measures memory did not print a number")
 }
 
 /// Returns the growth of this process's peak memory per node while it simulates a ring.

@@ -154,7 +154,7 @@ fn is_as_guaranteed(war: &War, timeline: &Timeline) -> bool {
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<CommandOutcome> {
     anyhow::ensure!(
         !args.picture.is_wanted(),
-        "There is no picture of '{}'; 'quorate sim {}' prints a run.",
+        "there is no picture of '{}'; 'quorate sim {}' prints a run.",
         PROFILE.name,
         PROFILE.name
     );

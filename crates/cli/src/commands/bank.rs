@@ -180,7 +180,7 @@ fn record(
     let journal: Box<dyn Write> = match journal {
         None => Box::new(io::sink()),
         Some(path) => {
-            let failed = |error| anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path));
+            let failed = |error| anyhow::anyhow!("cannot write the journal {}: {error}.", display_path(path));
             Box::new(BufWriter::new(File::create(path).map_err(failed)?))
         }
     };

@@ -120,7 +120,7 @@ fn write_journal<'a, F: CheckedFamily>(
     path: &'a Path,
 ) -> anyhow::Result<Option<WrittenJournal<'a>>> {
     let Some((_, example)) = run.broken().first().copied() else { return Ok(None) };
-    let failed = |error: io::Error| anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path));
+    let failed = |error: io::Error| anyhow::anyhow!("cannot write the journal {}: {error}.", display_path(path));
     let file = File::create(path).map_err(failed)?;
     let lines = run.write(example, BufWriter::new(file)).map_err(|error| match error {
         LabError::Write(error) => failed(error),

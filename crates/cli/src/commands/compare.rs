@@ -84,7 +84,7 @@ impl<F: FamilyLab> Host<F> for Terminal {
 
     fn run_real(&mut self, spec: &Spec<F>, tls: bool) -> Result<Option<RealRun<F>>, Box<dyn Error + Send + Sync>> {
         let program = std::env::current_exe()
-            .map_err(|error| format!("Cannot find the path of this program to start processes: {error}."))?;
+            .map_err(|error| format!("cannot find the path of this program to start processes: {error}."))?;
         let options = Options { tls, interrupted: &interrupt::was_requested, ..Options::new(program) };
         match quorate_live::run(spec, &options, &mut |_, _, _| {}) {
             Ok(recorded) if recorded.is_interrupted && !recorded.fails() => Ok(None),

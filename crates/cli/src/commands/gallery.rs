@@ -33,13 +33,13 @@ struct Piece {
 pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<CommandOutcome> {
     let folder = args.folder.join(FOLDER);
     fs::create_dir_all(&folder)
-        .map_err(|error| anyhow!("Cannot create the folder {}: {error}.", display_path(&folder)))?;
+        .map_err(|error| anyhow!("cannot create the folder {}: {error}.", display_path(&folder)))?;
     let (algorithms, scenes) = (algorithm_pieces(), scene_pieces());
     let program = std::env::current_exe()
-        .map_err(|error| anyhow!("Cannot find the path of this program to draw with it: {error}."))?;
+        .map_err(|error| anyhow!("cannot find the path of this program to draw with it: {error}."))?;
     draw_all(algorithms.iter().chain(&scenes), &program, &folder)?;
     let page = args.folder.join("gallery.md");
-    let failed = |error: io::Error| anyhow!("Cannot write the page {}: {error}.", display_path(&page));
+    let failed = |error: io::Error| anyhow!("cannot write the page {}: {error}.", display_path(&page));
     let text = page_text(&algorithms, &scenes);
     write_atomically(&page, failed, |out| out.write_all(text.as_bytes()).map_err(failed))?;
     let pictures = count((algorithms.len() + scenes.len()) as u64, "picture");
@@ -58,12 +58,12 @@ pub(crate) fn run(args: &GalleryArgs) -> anyhow::Result<CommandOutcome> {
 fn draw_all<'a>(pieces: impl Iterator<Item = &'a Piece> + Clone, program: &Path, folder: &Path) -> anyhow::Result<()> {
     let temporary = folder.join(format!(".new-{}", std::process::id()));
     fs::create_dir(&temporary)
-        .map_err(|error| anyhow!("Cannot create the folder {}: {error}.", display_path(&temporary)))?;
+        .map_err(|error| anyhow!("cannot create the folder {}: {error}.", display_path(&temporary)))?;
     let drawn = pieces.clone().try_for_each(|piece| piece.draw(program, &temporary)).and_then(|()| {
         pieces.map(Piece::file_name).try_for_each(|file| {
             let picture = folder.join(&file);
             fs::rename(temporary.join(&file), &picture)
-                .map_err(|error| anyhow!("Cannot write the picture {}: {error}.", display_path(&picture)))
+                .map_err(|error| anyhow!("cannot write the picture {}: {error}.", display_path(&picture)))
         })
     });
     // A leftover folder does no harm.
@@ -78,7 +78,7 @@ impl Piece {
         command.args(&self.words).arg("--svg").arg(&picture).stdin(Stdio::null()).stdout(Stdio::null());
         let finished = command
             .output()
-            .map_err(|error| anyhow!("Cannot draw the picture {}: {error}.", display_path(&picture)))?;
+            .map_err(|error| anyhow!("cannot draw the picture {}: {error}.", display_path(&picture)))?;
         // The command of a scene may show a failing property (1), or stop before a verdict (3).
         if !matches!(finished.status.code(), Some(0 | 1 | 3)) {
             bail!("'{}' failed: {}", self.command(), String::from_utf8_lossy(&finished.stderr).trim_end());

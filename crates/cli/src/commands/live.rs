@@ -70,7 +70,7 @@ fn live<F: FamilyLab>(args: &LiveArgs, entry: &'static F::Entry) -> anyhow::Resu
     let spec = args.spec::<F>()?;
     validate_files(args)?;
     let program = std::env::current_exe()
-        .map_err(|error| anyhow::anyhow!("Cannot find the path of this program to start processes: {error}."))?;
+        .map_err(|error| anyhow::anyhow!("cannot find the path of this program to start processes: {error}."))?;
     interrupt::install_handler();
     if args.chaos && !args.json {
         print_planned_faults(args, &spec)?;

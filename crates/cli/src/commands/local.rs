@@ -247,7 +247,7 @@ fn lock_phrase(locking: Locking) -> String {
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<CommandOutcome> {
     anyhow::ensure!(
         !args.picture.is_wanted(),
-        "There is no picture of '{}': its threads send no messages.",
+        "there is no picture of '{}': its threads send no messages.",
         PROFILE.name
     );
     let race = Race::new(Locking::None);

@@ -119,7 +119,7 @@ impl<F: FamilyLab> Process<'_, F> {
             Some(path) => {
                 let failed = |error: io::Error| match error.kind() {
                     io::ErrorKind::AlreadyExists => journal_exists(path),
-                    _ => anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path)),
+                    _ => anyhow::anyhow!("cannot write the journal {}: {error}.", display_path(path)),
                 };
                 let header = self.header(&opened, clock)?;
                 let file = File::options().write(true).create_new(true).open(path).map_err(failed)?;
@@ -189,7 +189,7 @@ impl<F: FamilyLab> Process<'_, F> {
         let _ = ctrlc::set_handler(move || stopped_by_signal.stop());
         self.console.spawn_reader::<F>(&handle, self.me, incarnation);
         // Spawned as a task, because tokio wakes tasks without polling the sockets first.
-        let ending = tokio.block_on(tokio::spawn(node)).context("The task of the node panicked")?;
+        let ending = tokio.block_on(tokio::spawn(node)).context("the task of the node panicked")?;
         // Do not wait for a pending name lookup.
         drop(guard);
         tokio.shutdown_background();
@@ -242,7 +242,7 @@ impl NodeArgs {
             addresses.iter().try_for_each(|address| allow_plain(*address, self.insecure_plain_tcp))?;
         }
         TcpListener::bind(&addresses[..]).map_err(|error| {
-            anyhow::anyhow!("Cannot listen on {}: {error}. Choose another address with --listen.", self.listen)
+            anyhow::anyhow!("cannot listen on {}: {error}. Choose another address with --listen.", self.listen)
         })
     }
 
@@ -256,7 +256,7 @@ impl NodeArgs {
         let nodes = peers.len() + 1;
         if let Some(unexpected) = peers.keys().chain([&me]).find(|node| node.index() >= nodes) {
             bail!(
-                "A group of {nodes} nodes has the ids 1 to {nodes}, but node {unexpected} is given. --peers must list \
+                "a group of {nodes} nodes has the ids 1 to {nodes}, but node {unexpected} is given. --peers must list \
                  every node except this one."
             );
         }
@@ -277,7 +277,7 @@ impl NodeArgs {
 fn loopback(address: &str) -> anyhow::Result<String> {
     let resolved = address.to_socket_addrs().map_err(|error| {
         anyhow::anyhow!(
-            "Cannot resolve the peer address {address} ({error}); without --certs it must be of this machine."
+            "cannot resolve the peer address {address} ({error}); without --certs it must be of this machine."
         )
     })?;
     let mut first = None;
@@ -285,7 +285,7 @@ fn loopback(address: &str) -> anyhow::Result<String> {
         allow_plain(resolved, false)?;
         first.get_or_insert(resolved);
     }
-    first.map(|address| address.to_string()).with_context(|| format!("The peer address {address} has no IP address."))
+    first.map(|address| address.to_string()).with_context(|| format!("the peer address {address} has no IP address."))
 }
 
 fn security(args: &NodeArgs, me: NodeId) -> anyhow::Result<Security> {
@@ -305,7 +305,7 @@ fn journal_exists(path: &std::path::Path) -> anyhow::Error {
 
 /// Returns the error for a system resource that the node needs and did not get.
 fn start_error(error: io::Error) -> anyhow::Error {
-    anyhow::anyhow!("Cannot start the node: {error}. It sent no message.")
+    anyhow::anyhow!("cannot start the node: {error}. It sent no message.")
 }
 
 /// Returns an incarnation above all earlier ones for a node without a data folder: the time in

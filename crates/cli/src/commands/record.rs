@@ -31,7 +31,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 fn record(files: &[PathBuf], out: &Path) -> anyhow::Result<Gathered> {
-    let failed = |error: io::Error| anyhow!("Cannot write the journal {}: {error}.", display_path(out));
+    let failed = |error: io::Error| anyhow!("cannot write the journal {}: {error}.", display_path(out));
     write_atomically(out, failed, |to| Ok(gather(files, to)?))
 }
 

@@ -94,7 +94,7 @@ impl Task for ShrinkJournal<'_> {
         let Self { args, journal } = self;
         let algorithm = F::profile(entry).name;
         if args.given.describe_run {
-            bail!("The journal {} describes the run; leave out the options of the run.", display_path(journal));
+            bail!("the journal {} describes the run; leave out the options of the run.", display_path(journal));
         }
         let out = script_output(args, algorithm, Some(journal))?;
         let bar = Bar::new();
@@ -129,7 +129,7 @@ fn first_failure<F: FamilyLab>(spec: &Spec<F>, seeds: u64, property: Option<&str
             return anyhow!("Interrupted: no seed has failed so far, so there is nothing to shrink.");
         }
         let holding = property.map_or_else(|| "every property holds".into(), |name| format!("'{name}' holds"));
-        anyhow!("With {}, starting at {}, {holding}, so there is nothing to shrink.", count(seeds, "seed"), spec.seed)
+        anyhow!("with {}, starting at {}, {holding}, so there is nothing to shrink.", count(seeds, "seed"), spec.seed)
     })
 }
 
@@ -193,7 +193,7 @@ fn conclude<F: FamilyLab>(
             return Ok(outcome);
         }
         Out::File(path) if saved.is_some() => fs::write(path, script_text(&shrunk))
-            .map_err(|error| anyhow!("Cannot write the script {}: {error}. Nothing was saved.", display_path(path)))?,
+            .map_err(|error| anyhow!("cannot write the script {}: {error}. Nothing was saved.", display_path(path)))?,
         Out::File(_) => {}
     }
     if args.json {

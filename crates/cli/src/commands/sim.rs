@@ -190,7 +190,7 @@ fn run_with_progress<F: FamilyLab>(
 fn journal_writer(path: Option<&Path>) -> anyhow::Result<Box<dyn Write>> {
     let Some(path) = path else { return Ok(Box::new(io::sink())) };
     let file = File::create(path)
-        .map_err(|error| anyhow::anyhow!("Cannot write the journal {}: {error}.", display_path(path)))?;
+        .map_err(|error| anyhow::anyhow!("cannot write the journal {}: {error}.", display_path(path)))?;
     Ok(Box::new(BufWriter::new(file)))
 }
 

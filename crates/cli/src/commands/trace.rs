@@ -30,13 +30,13 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Journal> {
 
 /// Opens a journal and reads it through an adapter, such as a progress bar.
 pub(crate) fn open_with<R: Read>(path: &Path, adapter: impl FnOnce(File) -> R) -> anyhow::Result<Journal<R>> {
-    let file = File::open(path).map_err(|error| anyhow!("Cannot open the journal {}: {error}.", display_path(path)))?;
+    let file = File::open(path).map_err(|error| anyhow!("cannot open the journal {}: {error}.", display_path(path)))?;
     Journal::open(BufReader::new(adapter(file))).map_err(|error| journal_error(path, error))
 }
 
 /// Returns an error about the content of a journal.
 pub(crate) fn journal_error(path: &Path, error: impl Display) -> anyhow::Error {
-    anyhow!("In {}: {error}", display_path(path))
+    anyhow!("in {}: {error}", display_path(path))
 }
 
 pub(crate) fn run(args: &TraceArgs) -> anyhow::Result<CommandOutcome> {

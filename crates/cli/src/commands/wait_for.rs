@@ -41,14 +41,14 @@ fn read_graph(args: &WaitForArgs) -> anyhow::Result<Situation> {
         (None, Some(path)) if path != Path::new("-") => {
             let source = format!("the graph {}", display_path(path));
             let read = File::open(path).and_then(read_bytes);
-            (read.map_err(|error| anyhow!("Cannot read {source}: {error}."))?, source)
+            (read.map_err(|error| anyhow!("cannot read {source}: {error}."))?, source)
         }
         (None, _) => {
             let source = "standard input".to_owned();
-            (read_bytes(io::stdin().lock()).map_err(|error| anyhow!("Cannot read {source}: {error}."))?, source)
+            (read_bytes(io::stdin().lock()).map_err(|error| anyhow!("cannot read {source}: {error}."))?, source)
         }
     };
-    Situation::read(&bytes).map_err(|error| anyhow!("In {source}: {error}"))
+    Situation::read(&bytes).map_err(|error| anyhow!("in {source}: {error}"))
 }
 
 /// Reads the whole input, but at most one byte more than is allowed.

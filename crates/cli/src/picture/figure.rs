@@ -59,7 +59,7 @@ impl FigurePlan {
             out.write_all(svg.as_bytes())?;
             return Ok(out.flush()?);
         };
-        let failed = |error: io::Error| anyhow::anyhow!("Cannot write the picture {}: {error}.", display_path(path));
+        let failed = |error: io::Error| anyhow::anyhow!("cannot write the picture {}: {error}.", display_path(path));
         write_atomically(path, failed, |out| out.write_all(svg.as_bytes()).map_err(failed))?;
         if !is_quiet {
             writeln!(output(), "\n  {}", paint::dim(&format!("picture: {}", display_path(path))))?;

@@ -45,7 +45,7 @@ pub(crate) fn ensure_writable(kind: &str, path: &Path) -> anyhow::Result<()> {
 
 /// Returns the error for a file that cannot be written.
 pub(crate) fn write_error(kind: &str, path: &Path, error: io::Error) -> anyhow::Error {
-    anyhow!("Cannot write the {kind} {}: {error}.", display_path(path))
+    anyhow!("cannot write the {kind} {}: {error}.", display_path(path))
 }
 
 /// Whether both paths lead to the same file, which need not exist. Always `false` for pipes and

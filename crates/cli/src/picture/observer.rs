@@ -117,7 +117,7 @@ fn ensure_within(args: &PictureArgs, header: &Header, (first, last): (Time, Time
     };
     ensure!(
         outside.is_none(),
-        "The run lasts from {first} to {last}, and {}, so there is nothing to draw.",
+        "the run lasts from {first} to {last}, and {}, so there is nothing to draw.",
         outside.unwrap_or_default()
     );
     Ok(())
@@ -154,7 +154,7 @@ fn sequence_diagram(drawing: &Drawing) -> anyhow::Result<String> {
     match drawing {
         Drawing::Scene(scene) => Ok(mermaid::draw(scene)),
         Drawing::Overview(overview) => bail!(
-            "The run is too large for a sequence diagram: it has {} steps, {} messages and {} nodes; the limits are \
+            "the run is too large for a sequence diagram: it has {} steps, {} messages and {} nodes; the limits are \
              {MAX_STEPS} steps, {MAX_ARROWS} messages and {MAX_LANES} nodes. Draw a part of the run with --from and \
              --to, or fewer nodes.",
             grouped(overview.total.steps),
@@ -211,7 +211,7 @@ pub(crate) fn build_scene<F: FamilyLab, T>(
     match (played, drawn) {
         (Some(played), drawn) => Ok((played, drawn)),
         (None, Err(error)) => Err(error),
-        (None, Ok(_)) => Err(anyhow!("The run did not start, so there is nothing to draw.")),
+        (None, Ok(_)) => Err(anyhow!("the run did not start, so there is nothing to draw.")),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The two armies: both models of time, one run, and invalid options. Also all outcomes of the
-//! race.
+//! `armies`, which agree on a leader and attack: both models of time, one run, and invalid options.
+//! Also all outcomes of `race`, two threads that change a counter.
 
 use crate::json::shape;
 use crate::run::run;
@@ -17,9 +17,9 @@ fn agreement_on_a_leader_needs_no_bound_on_delays() {
         complete: every state was explored, 30 in total
         To check a bound on the time between the attacks: quorate check armies --within 1s
     "#]]
-    .assert_eq(&run("check armies").ok(0));
+    .assert_eq(&run("check armies").exits(0));
     for strengths in ["5,3", "4,4", "0,4294967295"] {
-        run(&format!("check armies --fifo --strengths {strengths}")).ok(0);
+        run(&format!("check armies --fifo --strengths {strengths}")).exits(0);
     }
 }
 
@@ -35,7 +35,7 @@ fn the_attacks_are_at_most_max_minus_min_apart() {
 
         complete: every state was explored, 80 in total
     "#]]
-    .assert_eq(&run("check armies --delay 2ms..5ms").ok(0));
+    .assert_eq(&run("check armies --delay 2ms..5ms").exits(0));
     expect![[r#"
         armies · strengths 3 and 5 · synchronous: messages take 2ms..5ms, in any order
 
@@ -65,11 +65,11 @@ fn the_attacks_are_at_most_max_minus_min_apart() {
 
         complete: every state was explored, 80 in total
     "#]]
-    .assert_eq(&run("check armies --delay 2ms..5ms --within 2999999ns").ok(1));
-    run("check armies --delay 2ms..5ms --within 3ms").ok(0);
-    run("check armies --delay 4ms..4ms --within 0ms").ok(0);
-    run("check armies --delay 4ms..4ms --drift 1000ppm --within 0ms").ok(1);
-    run("check armies --delay 4ms..4ms --drift 1000ppm").ok(0);
+    .assert_eq(&run("check armies --delay 2ms..5ms --within 2999999ns").exits(1));
+    run("check armies --delay 2ms..5ms --within 3ms").exits(0);
+    run("check armies --delay 4ms..4ms --within 0ms").exits(0);
+    run("check armies --delay 4ms..4ms --drift 1000ppm --within 0ms").exits(1);
+    run("check armies --delay 4ms..4ms --drift 1000ppm").exits(0);
 }
 
 #[test]
@@ -100,13 +100,13 @@ fn without_bounded_delays_every_bound_is_exceeded() {
 
         complete: every state was explored, 102 in total
     "#]]
-    .assert_eq(&run("check armies --within 1h").ok(1));
-    for (within, nanos) in [("0ms", 0), ("1ms", 1_000_000), ("1s", 1_000_000_000), ("2m", 120_000_000_000_u64)] {
+    .assert_eq(&run("check armies --within 1h").exits(1));
+    for (within, within_ns) in [("0ms", 0), ("1ms", 1_000_000), ("1s", 1_000_000_000), ("2m", 120_000_000_000_u64)] {
         let report = run(&format!("check armies --within {within} --json")).json(1);
-        let broken: Vec<_> =
+        let failing: Vec<_> =
             report["properties"].as_array().unwrap().iter().filter(|row| row["holds"] == false).collect();
-        assert_eq!((broken.len(), &broken[0]["name"], &report["complete"]), (1, &"when".into(), &true.into()));
-        assert!(broken[0]["counterexample"]["gap_ns"].as_u64().unwrap() > nanos, "{within}");
+        assert_eq!((failing.len(), &failing[0]["name"], &report["complete"]), (1, &"when".into(), &true.into()));
+        assert!(failing[0]["counterexample"]["gap_ns"].as_u64().unwrap() > within_ns, "{within}");
     }
 }
 
@@ -172,14 +172,14 @@ fn a_run_is_printed_with_its_times() {
           Army 2 attacks at 6.17145ms, army 1 at 8.485028ms: 2.313578ms later.
         In no run are the attacks further apart than 3ms: quorate check armies --delay 2ms..5ms
     "#]]
-    .assert_eq(&run("sim armies --delay 2ms..5ms --seed 3").ok(0));
+    .assert_eq(&run("sim armies --delay 2ms..5ms --seed 3").exits(0));
     assert_eq!(run("sim armies --seed 9"), run("sim armies --seed 9"), "the same seed, the same run");
 }
 
 #[test]
-fn they_are_listed_and_explained() {
-    assert!(run("list").ok(0).lines().any(|line| line.starts_with("armies ") && line.contains("who leads")));
-    let printed = run("explain armies").ok(0);
+fn the_armies_are_listed_and_explained() {
+    assert!(run("list").exits(0).lines().any(|line| line.starts_with("armies ") && line.contains("who leads")));
+    let printed = run("explain armies").exits(0);
     for part in ["AR-5", "army 2", "To run it yourself: quorate sim armies --delay 2ms..5ms"] {
         assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
@@ -313,15 +313,15 @@ fn the_race_shows_every_result_and_an_interleaving() {
             21                                   signals, and no thread sleeps
             22                                   leaves the monitor
     "#]]
-    .assert_eq(&run("sim race").ok(0));
-    let printed = run("sim race --lock none --start 0").ok(1);
+    .assert_eq(&run("sim race").exits(0));
+    let printed = run("sim race --lock none --start 0").exits(1);
     for value in [-1, 0, 1] {
         assert!(
             printed.contains(&format!("A shortest interleaving that results in {value} without a lock")),
             "{printed}"
         );
     }
-    run("sim race --lock semaphore").ok(0);
-    run("sim race --lock test-then-set").ok(1);
-    assert_eq!(run("sim race --json").out, run("check local --json").out, "the same JSON");
+    run("sim race --lock semaphore").exits(0);
+    run("sim race --lock test-then-set").exits(1);
+    assert_eq!(run("sim race --json").out, run("check local --json").out, "both commands print the same JSON");
 }

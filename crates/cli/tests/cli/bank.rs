@@ -31,7 +31,7 @@ fn money_is_lost_only_without_a_lock() {
 
 #[test]
 fn the_text_shows_reads_and_writes() {
-    let printed = run("bank").ok(0);
+    let printed = run("bank").exits(0);
     for part in [
         "2 tellers deposit 10,000 each into an account of 1,000, so that the final balance should be 21,000.",
         "reads 1,000\n",
@@ -41,7 +41,7 @@ fn the_text_shows_reads_and_writes() {
     ] {
         assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
-    let alone = run("bank --lock central --tellers 1").ok(0);
+    let alone = run("bank --lock central --tellers 1").exits(0);
     assert!(
         alone.starts_with(
             "One teller deposits 10,000 into an account of 1,000, so that the final balance should be 11,000."
@@ -53,7 +53,7 @@ fn the_text_shows_reads_and_writes() {
 #[test]
 fn a_lock_that_loses_money_fails_and_prints_how_to_repeat_it() {
     for line in ["bank --lock none", "bank --lock no-lock", "bank --lock ricart-agrawala-node-only --seeds 200"] {
-        let printed = run(line).ok(1);
+        let printed = run(line).exits(1);
         let commands: Vec<_> = printed
             .lines()
             .filter(|line| line.starts_with("To see "))
@@ -61,7 +61,7 @@ fn a_lock_that_loses_money_fails_and_prints_how_to_repeat_it() {
             .collect();
         assert_eq!(commands.len(), 2, "{printed}");
         for (_, command) in commands {
-            let again = run(command).ok(1);
+            let again = run(command).exits(1);
             assert!(
                 again.contains("which it did not read") || again.contains("was in the critical section"),
                 "{command}:\n{again}"
@@ -82,7 +82,7 @@ fn many_seeds_are_counted() {
     let [right, losing] = ["right", "losing"].map(|name| row[name].as_u64().expect(name));
     assert!(right + losing == 50 && right > 0 && losing > 20, "{row}");
     assert_eq!((&row["seeds"], &row["most_lost"]), (&50.into(), &10_000.into()));
-    assert!(run("bank --lock central --seeds 50").ok(0).contains("with a loss"));
+    assert!(run("bank --lock central --seeds 50").exits(0).contains("with a loss"));
 }
 
 /// A lock under which a teller waits forever loses no money, but the final balance is wrong too.
@@ -91,7 +91,7 @@ fn missing_deposits_are_not_counted_as_lost_money() {
     let report = run("bank --lock toy-embrace --seeds 50 --json").json(1);
     let seed = rows(&report)[0]["first_wrong"].as_u64().expect("a seed");
     assert_eq!(rows(&report)[0]["losing"], 0);
-    let printed = run(&format!("bank --lock toy-embrace --seed {seed}")).ok(1);
+    let printed = run(&format!("bank --lock toy-embrace --seed {seed}")).exits(1);
     assert!(printed.contains("stuck after "), "{printed}");
 }
 
@@ -99,12 +99,12 @@ fn missing_deposits_are_not_counted_as_lost_money() {
 fn a_run_of_the_bank_has_a_journal_and_a_picture() {
     let folder = tempfile::tempdir().expect("a folder");
     let line = "bank --lock none --trace bank.journal --svg bank.svg";
-    let printed = run_in(folder.path(), line).ok(1);
+    let printed = run_in(folder.path(), line).exits(1);
     assert!(printed.contains("journal: bank.journal") && printed.contains("picture: bank.svg"), "{printed}");
     let replayed = run_in(folder.path(), "replay bank.journal --json").json(1);
     assert_eq!((&replayed["identical"], &replayed["algorithm"]), (&true.into(), &"no-lock".into()));
     assert!(std::fs::read_to_string(folder.path().join("bank.svg")).expect("a picture").starts_with("<svg"));
-    assert!(run("bank --lock none --svg -").ok(1).starts_with("<svg"));
+    assert!(run("bank --lock none --svg -").exits(1).starts_with("<svg"));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn invalid_options_are_reported() {
 fn the_page_matches_the_command() {
     let page = std::fs::read_to_string(PAGE).expect("the page");
     let shown = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an output");
-    assert!(run("bank").ok(0).contains(shown), "the page shows:\n{shown}");
+    assert!(run("bank").exits(0).contains(shown), "the page shows:\n{shown}");
     let folder = tempfile::tempdir().expect("a folder");
     let commands = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands");
     let codes: Vec<_> = commands.lines().map(|line| run_in(folder.path(), line).code).collect();

@@ -11,7 +11,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn names(folder: &Path) -> Vec<String> {
+fn file_names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -33,7 +33,7 @@ fn without_dates(text: &str) -> String {
 #[test]
 fn a_group_gets_a_ca_and_its_nodes_certificates() {
     let folder = folder();
-    let printed = run_in(folder.path(), "certs --group demo --nodes 1-2").ok(0);
+    let printed = run_in(folder.path(), "certs --group demo --nodes 1-2").exits(0);
     expect![[r#"
         Created a CA for group demo, valid until D:
           certs/ca.key
@@ -48,7 +48,7 @@ fn a_group_gets_a_ca_and_its_nodes_certificates() {
         To start a node: quorate node ricart-agrawala --id 1 --listen HOST:7001 --peers 2=HOST:7002 --group demo --certs certs
     "#]]
     .assert_eq(&without_dates(&printed));
-    let printed = run_in(folder.path(), "certs --group demo --nodes 6 --days 30").ok(0);
+    let printed = run_in(folder.path(), "certs --group demo --nodes 6 --days 30").exits(0);
     expect![[r#"
         Used the CA of group demo in certs, valid until D.
         Created the certificate and key of node 6, valid until D:
@@ -62,11 +62,11 @@ fn a_group_gets_a_ca_and_its_nodes_certificates() {
     .assert_eq(&without_dates(&printed));
     let files =
         ["ca.key", "ca.pem", "node-1.key", "node-1.pem", "node-2.key", "node-2.pem", "node-6.key", "node-6.pem"];
-    assert_eq!(names(&folder.path().join("certs")), files);
+    assert_eq!(file_names(&folder.path().join("certs")), files);
 }
 
 #[test]
-fn json_report() {
+fn json_lists_the_files() {
     let folder = folder();
     let report = run_in(folder.path(), "certs --group demo --nodes 3,1 --folder 'a b' --json").json(0);
     expect![[r#"
@@ -92,7 +92,7 @@ fn json_report() {
 fn keys_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder();
-    run_in(folder.path(), "certs --group demo --nodes 1").ok(0);
+    run_in(folder.path(), "certs --group demo --nodes 1").exits(0);
     let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!(["certs", "certs/ca.key", "certs/node-1.key"].map(mode), [0o700, 0o600, 0o600]);
 }
@@ -100,11 +100,11 @@ fn keys_are_for_their_owner_alone() {
 #[test]
 fn invalid_options_are_reported_and_create_nothing() {
     let folder = folder();
-    run_in(folder.path(), "certs --group demo --nodes 1-2").ok(0);
+    run_in(folder.path(), "certs --group demo --nodes 1-2").exits(0);
     fs::write(folder.path().join("file"), "mine").unwrap();
     fs::create_dir(folder.path().join("half")).unwrap();
     fs::write(folder.path().join("half/ca.pem"), "mine").unwrap();
-    let before = names(&folder.path().join("certs"));
+    let before = file_names(&folder.path().join("certs"));
     let lines = [
         "certs --group demo --nodes 2-3",
         "certs --group other --nodes 3",
@@ -143,8 +143,8 @@ fn invalid_options_are_reported_and_create_nothing() {
         $ quorate certs --group demo --nodes 3 --folder file
         error: Cannot create the folder file: File exists (os error 17). No file was written.
     "#]].assert_eq(&lines.iter().map(printed).collect::<String>());
-    assert_eq!(names(&folder.path().join("certs")), before);
-    assert_eq!(names(&folder.path().join("half")), ["ca.pem"]);
+    assert_eq!(file_names(&folder.path().join("certs")), before);
+    assert_eq!(file_names(&folder.path().join("half")), ["ca.pem"]);
 }
 
 #[test]
@@ -155,5 +155,5 @@ fn group_and_nodes_are_required() {
         assert_eq!((code, out.as_str()), (Some(2), ""), "{line}");
         assert!(err.contains("required"), "{err}");
     }
-    assert_eq!(names(folder.path()), Vec::<String>::new());
+    assert_eq!(file_names(folder.path()), Vec::<String>::new());
 }

@@ -55,7 +55,7 @@ fn a_check_that_holds() {
 
         complete: every reachable state was explored; the probability that a hash collision hid a state is at most 4.2e-16
     "#]]
-    .assert_eq(&without_timings(&run("check central --nodes 2 --rounds 2 --no-reduction").ok(0)));
+    .assert_eq(&without_timings(&run("check central --nodes 2 --rounds 2 --no-reduction").exits(0)));
 }
 
 #[test]
@@ -95,12 +95,12 @@ fn a_check_that_fails() {
         To draw it: quorate check ricart-agrawala-clock-only --nodes 3 --rounds 1 --no-reduction --svg broken.svg
 
         complete: every reachable state was explored; the probability that a hash collision hid a state is at most 8.1e-12
-    "#]].assert_eq(&without_timings(&run("check ricart-agrawala-clock-only --no-reduction").ok(1)));
+    "#]].assert_eq(&without_timings(&run("check ricart-agrawala-clock-only --no-reduction").exits(1)));
 }
 
 #[test]
 fn a_counterexample_with_a_cycle() {
-    let printed = run("check toy-favourite --rounds unbounded").ok(1);
+    let printed = run("check toy-favourite --rounds unbounded").exits(1);
     assert!(printed.starts_with("toy-favourite · 3 nodes · unbounded rounds · no faults · bare links\n"), "{printed}");
     assert!(printed.contains("\n  fair runs "), "{printed}");
     let report = run("check toy-favourite --rounds unbounded --json").json(1);
@@ -140,7 +140,7 @@ fn the_exit_code_shows_failures_and_completeness() {
         }
         let fails = properties.iter().any(|property| property["holds"] == false);
         assert_eq!((fails, report["replay"].is_string()), (code == 1, code == 1), "{line}");
-        let printed = run(&format!("check {line}")).ok(code);
+        let printed = run(&format!("check {line}")).exits(code);
         assert_eq!(last_line(&printed).starts_with("complete: "), complete, "{printed}");
         assert_eq!(printed.contains("FAILS"), code == 1, "{printed}");
         assert_eq!(
@@ -197,7 +197,7 @@ fn the_last_line_shows_how_complete_the_check_is() {
             ],
         ),
     ] {
-        let printed = run(&format!("check {line}")).ok(code);
+        let printed = run(&format!("check {line}")).exits(code);
         let last = last_line(&printed);
         assert!(last.starts_with(parts[0]) && parts.iter().all(|part| last.contains(part)), "{line}: {last}");
     }
@@ -216,14 +216,14 @@ fn a_counterexample_replays_and_fails_in_the_same_way() {
         ("ricart-agrawala --loss 1 --links bare --property served", "served"),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let printed = run_in(folder.path(), &format!("check {line} --trace broken.journal")).ok(1);
+        let printed = run_in(folder.path(), &format!("check {line} --trace broken.journal")).exits(1);
         let journal = fs::read_to_string(folder.path().join("broken.journal")).unwrap();
         assert!(
             printed.contains(&format!("\njournal: broken.journal ({} lines)\n", journal.lines().count())),
             "{printed}"
         );
         assert_eq!(printed_command(&printed), "quorate replay broken.journal --steps");
-        let replayed = run_in(folder.path(), printed_command(&printed)).ok(1);
+        let replayed = run_in(folder.path(), printed_command(&printed)).exits(1);
         let fails = |line: &str| line.split_whitespace().nth(1) == Some(property) && line.contains("FAILS");
         assert!(replayed.lines().any(fails), "{line}:\n{replayed}");
         // The check shows the steps of the journal.
@@ -236,9 +236,9 @@ fn a_counterexample_replays_and_fails_in_the_same_way() {
             .0;
         assert!(replayed.starts_with(steps.trim_end()), "{steps}\nis not the start of\n{replayed}");
         // Without --trace, the printed command writes the journal and replays it.
-        let without_trace = run_in(folder.path(), &format!("check {line}")).ok(1);
+        let without_trace = run_in(folder.path(), &format!("check {line}")).exits(1);
         fs::remove_file(folder.path().join("broken.journal")).unwrap();
-        assert_eq!(run_all(folder.path(), printed_command(&without_trace)).ok(1), replayed);
+        assert_eq!(run_all(folder.path(), printed_command(&without_trace)).exits(1), replayed);
         assert_eq!(fs::read_to_string(folder.path().join("broken.journal")).unwrap(), journal);
     }
 }
@@ -248,8 +248,8 @@ fn a_journal_may_have_any_name() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["it's $HOME", "a b"] {
         let words = ["check", "ricart-agrawala-clock-only", "--nodes", "2", "--trace", name];
-        let printed = run_words(folder.path(), &words).ok(1);
-        run_in(folder.path(), printed_command(&printed)).ok(1);
+        let printed = run_words(folder.path(), &words).exits(1);
+        run_in(folder.path(), printed_command(&printed)).exits(1);
         let report: Value = run_words(folder.path(), &[&words[..], &["--json"]].concat()).json(1);
         assert_eq!(report["replay"], printed_command(&printed));
     }
@@ -258,7 +258,7 @@ fn a_journal_may_have_any_name() {
 #[test]
 fn no_journal_is_written_if_no_property_fails() {
     let folder = tempfile::tempdir().unwrap();
-    let printed = run_in(folder.path(), "check central --nodes 2 --trace broken.journal").ok(0);
+    let printed = run_in(folder.path(), "check central --nodes 2 --trace broken.journal").exits(0);
     assert!(
         printed.contains("\nno property fails, so no journal was written and an existing file is unchanged\n"),
         "{printed}"
@@ -291,7 +291,7 @@ fn a_journal_on_a_full_disk() {
 #[test]
 fn the_shortest_counterexample_is_shown_and_the_others_are_named() {
     let line = "check central --crashes 1 --restarts 1";
-    let printed = run(line).ok(1);
+    let printed = run(line).exits(1);
     let report = run(&format!("{line} --json")).json(1);
     let broken = report["properties"].as_array().unwrap().iter().filter(|property| property["holds"] == false);
     let mut broken: Vec<_> = broken
@@ -304,7 +304,7 @@ fn the_shortest_counterexample_is_shown_and_the_others_are_named() {
     let hint = format!("\n--property NAME shows the counterexample of another property: {}.\n", names[1..].join(", "));
     assert!(printed.contains(&hint), "{printed}");
     for name in names {
-        let printed = run(&format!("{line} --property {name}")).ok(1);
+        let printed = run(&format!("{line} --property {name}")).exits(1);
         assert!(printed.contains(&format!("\nThe shortest run that violates '{name}':\n")), "{printed}");
         assert!(!printed.contains("--property NAME"), "{printed}");
     }
@@ -336,7 +336,7 @@ fn a_check_does_not_depend_on_its_threads() {
     checks_do_not_depend_on_threads(&[5]);
     // If several threads would make the result random, the default is one thread.
     for line in ["ricart-agrawala-clock-only --dfs", "ricart-agrawala-clock-only --walks 500 --stop-at-first"] {
-        let printed = || without_timings(&run(&format!("check {line}")).ok(1));
+        let printed = || without_timings(&run(&format!("check {line}")).exits(1));
         let once = printed();
         (0..3).for_each(|_| assert_eq!(printed(), once));
     }
@@ -373,25 +373,25 @@ fn the_printed_command_repeats_every_setting() {
              impatient membership",
         ),
     ] {
-        let printed = run(line).ok(1);
+        let printed = run(line).exits(1);
         assert_eq!(printed.lines().next(), Some(heading));
         let command = printed_command(&printed).split_once(" --trace ").unwrap().0;
         assert_eq!(command, format!("quorate {line}"));
-        assert_eq!(without_timings(&run(command).ok(1)), without_timings(&printed));
+        assert_eq!(without_timings(&run(command).exits(1)), without_timings(&printed));
     }
 }
 
 #[test]
 fn views_hold_with_leases_and_fail_with_an_impatient_membership() {
     let printed: Value =
-        serde_json::from_str(&run("check central --nodes 2 --views --crashes 1 --json").ok(0)).unwrap();
+        serde_json::from_str(&run("check central --nodes 2 --views --crashes 1 --json").exits(0)).unwrap();
     assert_eq!(printed["views"], serde_json::json!({ "changes": 1, "membership": "oracle" }));
     assert_eq!(printed["complete"], true);
     let folder = tempfile::tempdir().unwrap();
     let line = "check token-request --nodes 2 --views --membership impatient --property exclusion --trace rash.journal";
-    let printed = run_in(folder.path(), line).ok(1);
+    let printed = run_in(folder.path(), line).exits(1);
     assert!(printed.contains("view 2 of 2 is decided") || printed.contains("view 2 of 1 is decided"), "{printed}");
-    let again = run_in(folder.path(), "replay rash.journal").ok(1);
+    let again = run_in(folder.path(), "replay rash.journal").exits(1);
     assert!(again.contains("exclusion               FAILS"), "{again}");
     let timed = run("check central --views --until 1s").error();
     assert!(timed.contains("Views are checked without time"), "{timed}");

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;
 
-const VERBS: [&str; 17] = [
+const SUBCOMMANDS: [&str; 17] = [
     "demo",
     "list",
     "explain",
@@ -28,22 +28,22 @@ const VERBS: [&str; 17] = [
 ];
 
 /// Commands whose examples take long or need other machines.
-const LIVE_VERBS: [&str; 3] = ["run", "node", "record"];
+const LIVE_SUBCOMMANDS: [&str; 3] = ["run", "node", "record"];
 
 #[test]
 fn every_listed_algorithm_can_be_explained_run_and_swept() {
     for name in algorithms() {
         for line in [format!("explain {name}"), format!("sim {name}"), format!("sweep {name} --seeds 20")] {
-            assert!(run(&line).ok(0).contains(&name), "{line}");
+            assert!(run(&line).exits(0).contains(&name), "{line}");
         }
     }
     let fixtures = run("list --fixtures --json").json(0);
     for fixture in fixtures.as_array().unwrap() {
         let name = fixture["name"].as_str().unwrap();
-        // The correct twin of a faulty toy has no flaw.
-        let flawed = fixture["flaw"].is_string();
-        assert_eq!(run(&format!("explain {name}")).ok(0).contains("Wrong on purpose: "), flawed, "{name}");
-        assert!(run("list --fixtures").ok(0).contains(name));
+        // A fixture without a flaw is the correct counterpart of a flawed one.
+        let has_flaw = fixture["flaw"].is_string();
+        assert_eq!(run(&format!("explain {name}")).exits(0).contains("Wrong on purpose: "), has_flaw, "{name}");
+        assert!(run("list --fixtures").exits(0).contains(name));
     }
 }
 
@@ -54,7 +54,7 @@ fn a_seed_means_the_same_run_in_every_process() {
         ["sim central", "sim ricart-agrawala --nodes 5 --loss 0.1 --duplicate 0.05 --random-faults pause=2,cut=1"]
     {
         let hashes: BTreeSet<_> = (1..=5).map(|seed| hash(&format!("{line} --seed {seed}"))).collect();
-        assert_eq!(hashes.len(), 5, "two seeds of '{line}' do the same");
+        assert_eq!(hashes.len(), 5, "two seeds of '{line}' give the same run");
         assert_eq!(hash(&format!("{line} --seed 3")), hash(&format!("{line} --seed 3")));
     }
 }
@@ -86,7 +86,7 @@ fn few_requests_among_many_nodes_still_contend() {
 fn a_script_gives_commands_and_faults() {
     let folder = tempfile::tempdir().unwrap();
     let script = "\
-        # Node 3 asks while node 2 holds the lock, cancels, and asks again during a partition.\n\
+        # Node 3 requests the lock while node 2 holds it, cancels, and requests it again during a partition.\n\
         acquire 2 at 1ms\n\
         acquire 3 at 4ms\n\
         cancel 3 at 5ms\n\
@@ -95,7 +95,7 @@ fn a_script_gives_commands_and_faults() {
         release 2 at 8ms\n\
         release 3 at 90ms\n";
     fs::write(folder.path().join("script"), script).unwrap();
-    let steps = run_in(folder.path(), "sim central --latency fixed:1ms --script script --steps").ok(0);
+    let steps = run_in(folder.path(), "sim central --latency fixed:1ms --script script --steps").exits(0);
     assert_eq!(steps.matches("ENTERS").count(), 2, "{steps}");
     for part in ["cancelled", "cut 3 | rest", "reliable links"] {
         assert!(steps.to_lowercase().contains(part), "no '{part}' in:\n{steps}");
@@ -120,24 +120,24 @@ fn a_sweep_starts_at_its_seed_and_counts_all_seeds() {
 
 #[test]
 fn every_help_has_an_example() {
-    let verbs = VERBS.into_iter().chain(LIVE_VERBS).map(|verb| format!("{verb} --help"));
-    for line in std::iter::once("--help".to_owned()).chain(verbs) {
-        let help = run(&line).ok(0);
+    let subcommands = SUBCOMMANDS.into_iter().chain(LIVE_SUBCOMMANDS).map(|name| format!("{name} --help"));
+    for line in std::iter::once("--help".to_owned()).chain(subcommands) {
+        let help = run(&line).exits(0);
         let examples: Vec<_> = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1).collect();
         assert!(examples.first().is_some_and(|example| example.starts_with("  quorate")), "{line}:\n{help}");
-        assert!(run(&line.replace("--help", "-h")).ok(0).contains("Example"), "{line}");
+        assert!(run(&line.replace("--help", "-h")).exits(0).contains("Example"), "{line}");
     }
-    assert!(run("--version").ok(0).starts_with("quorate "));
+    assert!(run("--version").exits(0).starts_with("quorate "));
 }
 
 /// Runs every example of every help text, each changed by `change`.
 fn examples_work(change: fn(&str) -> String) {
     let folder = tempfile::tempdir().unwrap();
-    let cheap = |line: &str| !line.contains("bench") && !line.contains("1000000");
-    for verb in VERBS {
-        let help = run(&format!("{verb} --help")).ok(0);
+    let is_cheap = |line: &str| !line.contains("bench") && !line.contains("1000000");
+    for name in SUBCOMMANDS {
+        let help = run(&format!("{name} --help")).exits(0);
         let examples = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1);
-        for example in examples.take_while(|line| line.starts_with("  quorate")).filter(|line| cheap(line)) {
+        for example in examples.take_while(|line| line.starts_with("  quorate")).filter(|line| is_cheap(line)) {
             for line in example.split("&&") {
                 let line = change(line.trim());
                 let result = run_in(folder.path(), &line);
@@ -170,14 +170,14 @@ fn piped_output_has_no_colours() {
         "sim unknown",
     ] {
         let result = run(line);
-        assert!(!result.out.contains('\u{1b}') && !result.err.contains('\u{1b}'), "'quorate {line}' colours");
+        assert!(!result.out.contains('\u{1b}') && !result.err.contains('\u{1b}'), "'quorate {line}' prints colours");
     }
 }
 
-/// As with `quorate … | head -n 1`. The exit code is still that of the verdict.
+/// As with `quorate … | head -n 1`. The exit code still tells the verdict.
 #[test]
 fn a_reader_may_close_the_output_early() {
-    for (verb, code) in [
+    for (words, code) in [
         (&["demo", "--fast"][..], 0),
         (&["list", "--json"], 0),
         (&["explain", "central"], 0),
@@ -188,14 +188,14 @@ fn a_reader_may_close_the_output_early() {
         (&["check", "central", "--walks", "10"], 3),
     ] {
         let mut child =
-            quorate(Path::new(".")).args(verb).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            quorate(Path::new(".")).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut reader = BufReader::with_capacity(16, child.stdout.take().unwrap());
         let mut line = Vec::new();
         reader.read_until(b'\n', &mut line).unwrap();
         drop(reader);
         let mut error = String::new();
         child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
-        assert_eq!((child.wait().unwrap().code(), error.as_str()), (Some(code), ""), "{verb:?}");
+        assert_eq!((child.wait().unwrap().code(), error.as_str()), (Some(code), ""), "{words:?}");
     }
 }
 
@@ -213,7 +213,7 @@ fn a_full_disk_is_reported() {
 
 /// A run lasts until the last command of its script is answered.
 #[test]
-fn a_long_script_runs_to_its_end() {
+fn a_script_with_late_commands_runs_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let script =
         "acquire 2 at 6s\nrelease 2 at 700s\ncut 3 | rest at 800s for 900s\nacquire 3 at 801s\nrelease 3 at 2000s\n";

@@ -100,7 +100,7 @@ fn costs_differ_between_idle_and_saturated_workloads() {
 #[test]
 fn the_table_shows_expected_and_measured_figures() {
     let line = "compare mutex --algorithms ricart-agrawala,central --nodes 5,3 --entries 200 --seed 9 --workload single,random,all";
-    let printed = run(line).ok(0);
+    let printed = run(line).exits(0);
     expect![[r#"
         mutex · 200 requests a run · seed 9
 
@@ -122,13 +122,13 @@ fn the_table_shows_expected_and_measured_figures() {
           own 0: the coordinator's own entries cost nothing, and are counted separately
     "#]]
     .assert_eq(&printed);
-    assert_eq!(printed, run(line).ok(0), "the same seed gives a different table");
+    assert_eq!(printed, run(line).exits(0), "the same seed gives a different table");
 }
 
 /// Asserts that no printed line has more than 120 characters.
 fn assert_lines_fit(lines: [&str; 2]) {
     for line in lines {
-        let printed = run(line).ok(0);
+        let printed = run(line).exits(0);
         let longest = printed.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(120), "{longest:?}\n{printed}");
         let known = printed.lines().filter(|line| line.starts_with("  central ")).count();
@@ -207,7 +207,8 @@ fn check_real_figures(options: &str) {
 
 #[test]
 fn the_table_has_real_figures() {
-    let printed = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --tls").ok(0);
+    let printed =
+        run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --tls").exits(0);
     assert!(printed.starts_with("mutex · 5 requests a run · seed 1 · real: TLS on loopback\n"), "{printed}");
     let lines: Vec<Vec<_>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
     let central_rows: Vec<_> = lines.iter().filter(|words| words.first() == Some(&"central")).collect();
@@ -247,7 +248,8 @@ fn every_row_has_the_command_that_repeats_it() {
 /// repeats each failure.
 #[test]
 fn failures_are_reported_with_a_command() {
-    let printed = run("compare mutex --algorithms toy-forgetful --nodes 3 --entries 300 --workload all --real").ok(1);
+    let printed =
+        run("compare mutex --algorithms toy-forgetful --nodes 3 --entries 300 --workload all --real").exits(1);
     let commands: Vec<_> = printed.lines().filter_map(|line| line.strip_prefix("To see it: ")).collect();
     let [simulated, real] = commands[..] else { panic!("{printed}") };
     for kind in ["simulated", "real"] {
@@ -256,8 +258,8 @@ fn failures_are_reported_with_a_command() {
             "{printed}"
         );
     }
-    assert!(run(simulated).ok(1).contains("FAILS"));
-    assert!(run(real).ok(1).contains("FAILS"));
+    assert!(run(simulated).exits(1).contains("FAILS"));
+    assert!(run(real).exits(1).contains("FAILS"));
     let journal = real.split_whitespace().find(|word| word.ends_with(".journal")).unwrap();
     fs::remove_file(journal).unwrap();
 }
@@ -267,7 +269,7 @@ fn failures_are_reported_with_a_command() {
 #[test]
 fn a_comparison_of_faulty_variants_fails() {
     let line = "compare mutex --algorithms ricart-agrawala-clock-only,toy-ordered --nodes 3-9 --workload all";
-    let printed = run(line).ok(1);
+    let printed = run(line).exits(1);
     assert_eq!(printed.matches("To see it: ").count(), 5, "{printed}");
     assert!(printed.contains("\n7 runs have problems in total; --json lists all of them."), "{printed}");
     let report = run(&format!("{line} --json")).json(1);
@@ -431,15 +433,15 @@ fn figure_titles(svg: &str) -> Vec<String> {
 fn a_comparison_is_drawn_beside_its_table() {
     let folder = tempfile::tempdir().unwrap();
     let line = "compare mutex --algorithms central,ricart-agrawala,raymond --nodes 2,4,8 --entries 40 --workload all";
-    let table = run(line).ok(0);
-    let printed = run_in(folder.path(), &format!("{line} --svg costs.svg")).ok(0);
+    let table = run(line).exits(0);
+    let printed = run_in(folder.path(), &format!("{line} --svg costs.svg")).exits(0);
     assert_eq!(printed, format!("{table}\n  picture: costs.svg\n"));
     let svg = fs::read_to_string(folder.path().join("costs.svg")).unwrap();
     let report = run_in(folder.path(), &format!("{line} --json --svg costs.svg --theme light")).json(0);
     assert_eq!(report, run(&format!("{line} --json")).json(0), "a picture changes the JSON");
     let light = fs::read_to_string(folder.path().join("costs.svg")).unwrap();
     assert!(svg.contains("prefers-color-scheme") && !light.contains("prefers-color-scheme"));
-    assert_eq!(run(&format!("{line} --svg -")).ok(0), svg, "the picture on standard output differs");
+    assert_eq!(run(&format!("{line} --svg -")).exits(0), svg, "the picture on standard output differs");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the command left other files");
     let figure_titles = figure_titles(&svg);
     for row in rows(&report) {
@@ -465,7 +467,7 @@ fn a_comparison_is_drawn_beside_its_table() {
 /// Real figures are drawn as rings, and real delays have separate plots.
 #[test]
 fn real_figures_are_drawn_too() {
-    let svg = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --svg -").ok(0);
+    let svg = run("compare mutex --algorithms central --nodes 3 --workload single --entries 5 --real --svg -").exits(0);
     let figure_titles = figure_titles(&svg);
     let real: Vec<_> = figure_titles.iter().filter(|title| title.starts_with("central · real · nodes 3 · ")).collect();
     // Messages, overtaking, load and client delay; without waiters there is no sync delay.
@@ -515,7 +517,7 @@ fn an_interrupted_comparison_is_not_drawn() {
 #[test]
 #[ignore = "long: ./check long"]
 fn the_picture_in_the_documentation_is_current() {
-    let svg = run("compare mutex --nodes 4,9,16,25,49 --svg -").ok(0);
+    let svg = run("compare mutex --nodes 4,9,16,25,49 --svg -").exits(0);
     expect_file!["../../../../docs/pictures/compare-mutex.svg"].assert_eq(&svg);
 }
 
@@ -529,7 +531,7 @@ fn the_picture_in_the_documentation_is_current_for_small_groups() {
             .filter(|title| ["4", "9"].iter().any(|nodes| title.contains(&format!(" · nodes {nodes} · "))))
             .collect()
     };
-    let now = small_groups(&run("compare mutex --nodes 4,9 --svg -").ok(0));
+    let now = small_groups(&run("compare mutex --nodes 4,9 --svg -").exits(0));
     assert!(now.len() > 100, "{now:?}");
     assert_eq!(small_groups(&fs::read_to_string(path).unwrap()), now);
 }
@@ -537,7 +539,7 @@ fn the_picture_in_the_documentation_is_current_for_small_groups() {
 /// The picture has one plot for each kind of figure and workload.
 #[test]
 fn a_whole_comparison_is_one_picture() {
-    let svg = run("compare mutex --algorithms central,token-ring --nodes 3,5,9 --entries 30 --svg -").ok(0);
+    let svg = run("compare mutex --algorithms central,token-ring --nodes 3,5,9 --entries 30 --svg -").exits(0);
     let texts: Vec<_> =
         elements(&svg).into_iter().filter(|element| element.name == "text").map(|element| element.text).collect();
     for title in [

@@ -35,7 +35,7 @@ fn every_detector_is_reported_in_text_and_json() {
         assert_eq!((number(0, "detections"), number(0, "missed")), (6.0, 0.0));
     }
     assert_eq!(run(&format!("{SMALL} --json")).json(0), report, "the same seed measures the same");
-    let printed = run(SMALL).ok(0);
+    let printed = run(SMALL).exits(0);
     for part in ["3 nodes", "heartbeat every 50ms", "timeout 150ms", "φ 8", "mistakes per node-hour"] {
         assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
@@ -44,14 +44,14 @@ fn every_detector_is_reported_in_text_and_json() {
 #[test]
 fn the_curve_is_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
-    let printed = run_in(folder.path(), &format!("{SMALL} --svg curve.svg")).ok(0);
+    let printed = run_in(folder.path(), &format!("{SMALL} --svg curve.svg")).exits(0);
     assert!(printed.contains("picture: curve.svg"), "{printed}");
     let svg = std::fs::read_to_string(folder.path().join("curve.svg")).expect("the picture");
     crate::xml::parse(&svg).expect("a well-formed picture");
     for part in ["Failure detectors", "fixed timeout", "accrual (φ)", "mean detection time"] {
         assert!(svg.contains(part), "no '{part}'");
     }
-    assert_eq!(run(&format!("{SMALL} --svg -")).ok(0), svg, "standard output has only the picture");
+    assert_eq!(run(&format!("{SMALL} --svg -")).exits(0), svg, "standard output has only the picture");
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn the_page_matches_the_commands() {
     let lines: Vec<_> = page.lines().filter(|line| line.starts_with("quorate sim ")).collect();
     let [curve, incomplete, inaccurate] = lines[..] else { panic!("{lines:?}") };
     let folder = tempfile::tempdir().expect("a folder");
-    run_in(folder.path(), &format!("{curve} --for 1m --crashes 2")).ok(0);
-    let printed = run(incomplete).ok(1);
+    run_in(folder.path(), &format!("{curve} --for 1m --crashes 2")).exits(0);
+    let printed = run(incomplete).exits(1);
     assert!(printed.contains("all nodes know leader 5 (epoch 1), which is down"), "{printed}");
     for detector in ["heartbeat", "accrual"] {
         let report = run(&format!("{} --json", incomplete.replace("none", detector))).json(0);

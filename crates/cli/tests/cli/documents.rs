@@ -11,7 +11,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 fn every_algorithm_has_a_current_page() {
     for row in run("list --json").json(0).as_array().expect("an array") {
         let name = row["name"].as_str().expect("a name");
-        let page = run(&format!("explain {name} --markdown")).ok(0);
+        let page = run(&format!("explain {name} --markdown")).exits(0);
         expect_file![format!("{ROOT}/docs/algorithms/{name}.md")].assert_eq(&page);
     }
 }
@@ -52,7 +52,7 @@ fn every_command_of_the_page_on_multicasts_runs() {
     assert!(lines.len() >= 15, "the page shows only {} commands", lines.len());
     for line in lines {
         let here = line.replace("docs/scenarios", &scripts.join("scenarios").to_string_lossy());
-        run_in(folder.path(), &here).ok(0);
+        run_in(folder.path(), &here).exits(0);
     }
 }
 
@@ -65,10 +65,10 @@ fn every_command_of_the_page_on_models_runs() {
     assert!(lines.len() >= 10, "the page shows only {} commands", lines.len());
     for line in lines {
         let breaks = line.contains("--within");
-        run_in(folder.path(), &line).ok(i32::from(breaks));
+        run_in(folder.path(), &line).exits(i32::from(breaks));
     }
     let page = std::fs::read_to_string(Path::new(ROOT).join("docs/models.md")).expect("the page");
-    let printed = run("check armies --within 1h").ok(1);
+    let printed = run("check armies --within 1h").exits(1);
     assert!(page.contains(printed.trim_end()), "the page does not show:\n{printed}");
 }
 
@@ -93,7 +93,7 @@ fn the_readme_and_the_tour_state_correct_exit_codes() {
 fn the_readme_shows_the_printed_steps() {
     let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).expect("the README");
     let line = shell_lines("README.md").find(|line| line.ends_with("--steps")).expect("a command with steps");
-    let printed = run(&line).ok(0);
+    let printed = run(&line).exits(0);
     for step in printed.lines().take_while(|line| !line.is_empty()) {
         assert!(readme.contains(step), "the README does not show:\n{step}");
     }
@@ -126,7 +126,7 @@ fn the_tour_shows_the_printed_check() {
     let line = shell_lines("docs/tour.md").find(|line| line.contains("clock-only --nodes 2")).expect("the command");
     let others = shell_lines("docs/tour.md").filter(|other| other.starts_with("quorate check") && *other != line);
     others.for_each(|other| assert_eq!(run_in(folder.path(), &other).code, Some(0), "{other}"));
-    let printed = run_in(folder.path(), &line).ok(1);
+    let printed = run_in(folder.path(), &line).exits(1);
     let mut rest = printed.lines();
     for line in shown.lines().filter(|line| *line != "…") {
         assert!(rest.any(|printed| printed == line), "not printed, or not in this order:\n{line}\n\n{printed}");
@@ -140,7 +140,7 @@ fn the_script_of_the_documents_runs() {
     let script = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a script");
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("scenario"), script).expect("a file");
-    let printed = run_in(folder.path(), "sim ricart-agrawala --script scenario --steps").ok(0);
+    let printed = run_in(folder.path(), "sim ricart-agrawala --script scenario --steps").exits(0);
     assert!(printed.contains("cancelled") && printed.contains("ENTERS"), "{printed}");
     assert!(printed.contains("LEAVES") && !printed.contains("refused"), "{printed}");
 }

@@ -76,7 +76,7 @@ fn every_format_is_the_same_from_a_run_and_from_its_journal() {
     for line in RUNS {
         let recorded = Recorded::new(line);
         let files = "--svg a.svg --mermaid a.mmd --shiviz a.log";
-        let drawn = recorded.run(&format!("draw run.journal {files}")).ok(0);
+        let drawn = recorded.run(&format!("draw run.journal {files}")).exits(0);
         assert_eq!(drawn.lines().count(), 3, "{drawn}");
         for name in ["picture: a.svg (", "picture: a.mmd (", "log: a.log ("] {
             assert!(drawn.contains(name), "{drawn}");
@@ -95,9 +95,9 @@ fn every_format_is_the_same_from_a_run_and_from_its_journal() {
                 [&svg, &mermaid, &shiviz].map(String::clone)
             );
         }
-        let text = recorded.run("draw run.journal").ok(0);
+        let text = recorded.run("draw run.journal").exits(0);
         assert!(text.lines().count() > 10 && !text.contains('\u{1b}'), "{text}");
-        assert_eq!(recorded.run("draw run.journal").ok(0), text);
+        assert_eq!(recorded.run("draw run.journal").exits(0), text);
     }
 }
 
@@ -107,7 +107,7 @@ fn every_example_can_be_drawn() {
     let fixtures = run("list --fixtures --json").json(0);
     let fixtures = fixtures.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned());
     for name in algorithms().into_iter().chain(fixtures) {
-        let printed = run_in(folder.path(), &format!("explain {name} --svg a.svg --mermaid a.mmd")).ok(0);
+        let printed = run_in(folder.path(), &format!("explain {name} --svg a.svg --mermaid a.mmd")).exits(0);
         assert!(printed.contains("\npicture: a.svg ("), "{printed}");
         let svg = fs::read_to_string(folder.path().join("a.svg")).unwrap();
         assert!(text_of(&picture(&svg)).contains(&name));
@@ -125,7 +125,7 @@ fn counts(printed: &str) -> (u64, u64) {
 #[test]
 fn a_window_shows_a_part() {
     let recorded = Recorded::new("sim ricart-agrawala --nodes 4 --entries 9");
-    let drawn = |window: &str| counts(&recorded.run(&format!("draw run.journal --svg a.svg {window}")).ok(0));
+    let drawn = |window: &str| counts(&recorded.run(&format!("draw run.journal --svg a.svg {window}")).exits(0));
     let whole = drawn("");
     assert_eq!(whole.0, 4);
     let times: Vec<i64> = recorded
@@ -148,7 +148,7 @@ fn a_window_shows_a_part() {
     let parts = ["1,2", "3-4"].map(|nodes| drawn(&format!("--nodes {nodes}")));
     assert_eq!((parts[0].0, parts[1].0, parts[0].1 + parts[1].1), (2, 2, whole.1));
     // For other commands --nodes is the size of the group, so that they have --only.
-    let printed = recorded.run("replay run.journal --only 3-4 --svg b.svg").ok(0);
+    let printed = recorded.run("replay run.journal --only 3-4 --svg b.svg").exits(0);
     assert_eq!(counts(&printed), parts[1]);
     assert_eq!(recorded.read("a.svg"), recorded.read("b.svg"));
 }
@@ -156,12 +156,12 @@ fn a_window_shows_a_part() {
 #[test]
 fn windows_use_times_relative_to_the_origin() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3 --latency fixed:1ms --workload all");
-    let whole = recorded.run("draw run.journal --from 0ms --svg a.svg").ok(0);
+    let whole = recorded.run("draw run.journal --from 0ms --svg a.svg").exits(0);
     let text = recorded.read("run.journal");
     let header = text.replacen("\"run\":", "\"origin\":2000000,\"run\":", 1);
     recorded.write("run.journal", &header);
-    assert_eq!(recorded.run("draw run.journal --from -2ms --svg a.svg").ok(0), whole);
-    assert!(counts(&recorded.run("draw run.journal --from 0ms --svg a.svg").ok(0)).1 < counts(&whole).1);
+    assert_eq!(recorded.run("draw run.journal --from -2ms --svg a.svg").exits(0), whole);
+    assert!(counts(&recorded.run("draw run.journal --from 0ms --svg a.svg").exits(0)).1 < counts(&whole).1);
 }
 
 /// Runs each line in a folder with a journal, and compares the errors.
@@ -306,17 +306,17 @@ fn invalid_files() {
 #[test]
 fn standard_output_is_a_file_like_any_other() {
     let recorded = Recorded::new(RUNS[0]);
-    recorded.run("draw run.journal --svg a.svg --mermaid a.mmd --shiviz a.log").ok(0);
+    recorded.run("draw run.journal --svg a.svg --mermaid a.mmd --shiviz a.log").exits(0);
     for (option, name) in [("svg", "a.svg"), ("mermaid", "a.mmd"), ("shiviz", "a.log")] {
-        assert_eq!(recorded.run(&format!("draw run.journal --{option} -")).ok(0), recorded.read(name));
-        assert_eq!(recorded.run(&format!("{} --{option} -", RUNS[0])).ok(0), recorded.read(name));
-        assert_eq!(recorded.run(&format!("replay run.journal --{option} -")).ok(0), recorded.read(name));
+        assert_eq!(recorded.run(&format!("draw run.journal --{option} -")).exits(0), recorded.read(name));
+        assert_eq!(recorded.run(&format!("{} --{option} -", RUNS[0])).exits(0), recorded.read(name));
+        assert_eq!(recorded.run(&format!("replay run.journal --{option} -")).exits(0), recorded.read(name));
     }
-    let both = recorded.run("draw run.journal --svg - --mermaid b.mmd").ok(0);
+    let both = recorded.run("draw run.journal --svg - --mermaid b.mmd").exits(0);
     assert_eq!((both, recorded.read("b.mmd")), (recorded.read("a.svg"), recorded.read("a.mmd")));
-    picture(&run("explain central --svg -").ok(0));
-    picture(&run("check ricart-agrawala-clock-only --svg -").ok(1));
-    picture(&run("sweep ricart-agrawala-clock-only --seeds 100 --svg -").ok(1));
+    picture(&run("explain central --svg -").exits(0));
+    picture(&run("check ricart-agrawala-clock-only --svg -").exits(1));
+    picture(&run("sweep ricart-agrawala-clock-only --seeds 100 --svg -").exits(1));
     let nothing = run("sweep central --seeds 5 --svg -");
     assert_eq!((nothing.code, nothing.out.as_str()), (Some(0), ""));
     assert!(nothing.err.contains("no picture was drawn"), "{}", nothing.err);
@@ -329,16 +329,16 @@ fn the_first_failure_is_drawn_and_reported() {
     let sweep = "sweep ricart-agrawala-clock-only --seeds 100 --nodes 2 --entries 4 --think uniform:0ms..40ms";
     let report = run_in(folder.path(), &format!("{sweep} --svg a.svg --json")).json(1);
     assert_eq!(report["pictures"][0]["file"], "a.svg");
-    let printed = run_in(folder.path(), &format!("{sweep} --svg b.svg")).ok(1);
+    let printed = run_in(folder.path(), &format!("{sweep} --svg b.svg")).exits(1);
     assert!(printed.contains("\npicture: b.svg (2 nodes, ") && !printed.contains("To draw it"), "{printed}");
     let again = printed.lines().find_map(|line| line.strip_prefix("To see it again: ")).unwrap();
-    run_in(folder.path(), &format!("{again} --svg c.svg")).ok(1);
+    run_in(folder.path(), &format!("{again} --svg c.svg")).exits(1);
     assert_eq!((read("a.svg"), read("b.svg")), (read("c.svg"), read("c.svg")));
 
     let check = "check ricart-agrawala-clock-only --nodes 2";
-    let printed = run_in(folder.path(), &format!("{check} --trace a.journal --svg d.svg")).ok(1);
+    let printed = run_in(folder.path(), &format!("{check} --trace a.journal --svg d.svg")).exits(1);
     assert!(printed.contains("\npicture: d.svg (2 nodes, "), "{printed}");
-    run_in(folder.path(), "draw a.journal --svg e.svg").ok(0);
+    run_in(folder.path(), "draw a.journal --svg e.svg").exits(0);
     assert_eq!(read("d.svg"), read("e.svg"));
     assert!(text_of(&picture(&read("e.svg"))).contains("quorate check"));
     assert_eq!(run_in(folder.path(), &format!("{check} --json --svg d.svg")).json(1)["pictures"][0]["form"], "svg");
@@ -354,7 +354,7 @@ fn the_suggested_drawing_command_works() {
         "check ricart-agrawala-clock-only --nodes 2",
         "check ricart-agrawala-clock-only --nodes 2 --trace a.journal",
     ] {
-        let printed = run_in(folder.path(), line).ok(1);
+        let printed = run_in(folder.path(), line).exits(1);
         let draw =
             printed.lines().find_map(|line| line.strip_prefix("To draw it: ")).unwrap_or_else(|| panic!("{printed}"));
         let drawn = run_in(folder.path(), draw);
@@ -371,7 +371,7 @@ fn no_picture_is_drawn_if_no_property_fails() {
     let path = folder.path().join("a.svg");
     fs::write(&path, "precious").unwrap();
     for line in ["sweep central --seeds 5", "check central --nodes 2"] {
-        let printed = run_in(folder.path(), &format!("{line} --svg a.svg")).ok(0);
+        let printed = run_in(folder.path(), &format!("{line} --svg a.svg")).exits(0);
         assert!(printed.contains("so no picture was drawn and existing files are unchanged"), "{printed}");
         let report = run_in(folder.path(), &format!("{line} --svg a.svg --json")).json(0);
         assert_eq!(report["pictures"], Value::Null);
@@ -393,18 +393,18 @@ fn json_lists_the_pictures() {
 #[test]
 fn a_long_run_is_an_overview_and_a_window_of_it_is_not() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 1500");
-    let printed = recorded.run("draw run.journal --svg a.svg").ok(0);
+    let printed = recorded.run("draw run.journal --svg a.svg").exits(0);
     assert!(printed.contains("as an overview") && printed.contains(','), "{printed}");
     picture(&recorded.read("a.svg"));
-    let text = recorded.run("draw run.journal").ok(0);
+    let text = recorded.run("draw run.journal").exits(0);
     assert!(text.contains("node 3") && text.contains("--from"), "{text}");
     let error = recorded.run("draw run.journal --mermaid a.mmd").error();
     assert!(error.contains("too large for a sequence diagram") && error.contains("--from"), "{error}");
     assert!(!recorded.path().join("a.mmd").exists());
-    let part = recorded.run("draw run.journal --from 1s --to 1.02s --svg a.svg --mermaid a.mmd").ok(0);
+    let part = recorded.run("draw run.journal --from 1s --to 1.02s --svg a.svg --mermaid a.mmd").exits(0);
     assert!(!part.contains("overview"), "{part}");
     let short = Recorded::new("sim central --entries 2");
-    assert!(short.run("draw run.journal --overview --svg a.svg").ok(0).contains("as an overview"));
+    assert!(short.run("draw run.journal --overview --svg a.svg").exits(0).contains("as an overview"));
 }
 
 /// The text of an overview shows the same as its picture.
@@ -413,7 +413,7 @@ fn an_overview_as_text_shows_partitions_and_violations() {
     let broken = Recorded::new(
         "sim ricart-agrawala-clock-only --nodes 3 --workload all --entries 300 --fault 'cut 1 | rest at 60ms for 40ms'",
     );
-    let text = broken.run("draw run.journal").ok(0);
+    let text = broken.run("draw run.journal").exits(0);
     for printed in [
         "    faults  ",
         "60.000 ms to 100.000 ms: cut 1 | rest",
@@ -427,12 +427,12 @@ fn an_overview_as_text_shows_partitions_and_violations() {
     assert!(!text.contains("acting node") && !text.contains("Not shown"), "{text}");
     assert!(text.contains(", in the critical section 3") && text.contains("  --from, --to and --nodes show"), "{text}");
     let recorded = Recorded::new("sim ricart-agrawala --entries 900");
-    let part = recorded.run("draw run.journal --from 100ms --to 3s --overview").ok(0);
+    let part = recorded.run("draw run.journal --from 100ms --to 3s --overview").exits(0);
     assert!(part.contains("Not shown: ") && part.contains(" earlier journal lines, "), "{part}");
     assert!(!part.contains("violations") && !part.contains("faults"), "{part}");
-    let some = recorded.run("draw run.journal --nodes 1 --overview").ok(0);
+    let some = recorded.run("draw run.journal --nodes 1 --overview").exits(0);
     let steps = |text: &str| text.lines().rev().nth(1).unwrap().trim().split(' ').next().unwrap().replace(',', "");
-    let all: u64 = steps(&recorded.run("draw run.journal --overview").ok(0)).parse().unwrap();
+    let all: u64 = steps(&recorded.run("draw run.journal --overview").exits(0)).parse().unwrap();
     assert!(steps(&some).parse::<u64>().unwrap() < all / 2, "{some}");
 }
 
@@ -444,7 +444,7 @@ fn a_truncated_journal_is_drawn_up_to_the_end() {
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     recorded.write("whole.journal", lines[..12].concat() + "{\"end\":13}\n");
     recorded.write("torn.journal", lines[..12].concat() + &lines[12][..25]);
-    recorded.run("draw whole.journal --svg whole.svg --shiviz whole.log").ok(0);
+    recorded.run("draw whole.journal --svg whole.svg --shiviz whole.log").exits(0);
     let error = recorded.run("draw torn.journal --svg torn.svg --shiviz torn.log").error_after_output();
     assert!(error.starts_with("error: In torn.journal: Line 13 of the journal is malformed"), "{error}");
     assert_eq!(recorded.read("torn.log"), recorded.read("whole.log"));
@@ -452,7 +452,7 @@ fn a_truncated_journal_is_drawn_up_to_the_end() {
     let bare = |text: &str| {
         text.lines().filter(|line| !line.contains("served fails")).map(|line| format!("{line}\n")).collect()
     };
-    let (whole, shown) = (recorded.run("draw whole.journal").ok(0), recorded.run("draw torn.journal"));
+    let (whole, shown) = (recorded.run("draw whole.journal").exits(0), recorded.run("draw torn.journal"));
     assert!(whole.contains("served fails"), "{whole}");
     assert_eq!((shown.code, shown.out), (Some(2), bare(&whole)));
     let steps = |name: &str| {
@@ -474,9 +474,9 @@ fn a_journal_of_few_lines_is_drawn() {
             recorded.write("few.journal", format!("{lines}{{\"end\":{}}}\n", count + 1));
             for options in ["", "--all-steps", "--overview"] {
                 let mermaid = if options == "--overview" { "" } else { "--mermaid a.mmd" };
-                recorded.run(&format!("draw few.journal --svg a.svg --shiviz a.log {mermaid} {options}")).ok(0);
+                recorded.run(&format!("draw few.journal --svg a.svg --shiviz a.log {mermaid} {options}")).exits(0);
                 picture(&recorded.read("a.svg"));
-                assert!(!recorded.run(&format!("draw few.journal {options}")).ok(0).is_empty());
+                assert!(!recorded.run(&format!("draw few.journal {options}")).exits(0).is_empty());
             }
         }
     }
@@ -493,10 +493,10 @@ fn the_journal_of_one_node_is_one_lane() {
     let own = |line: &&str| serde_json::from_str::<Value>(line).unwrap()["node"] == 2;
     let steps: Vec<_> = lines.filter(own).collect();
     recorded.write("life.journal", format!("{header}\n{}\n", steps.join("\n")));
-    let printed = recorded.run("draw life.journal --svg a.svg --all-steps").ok(0);
+    let printed = recorded.run("draw life.journal --svg a.svg --all-steps").exits(0);
     assert_eq!(counts(&printed), (1, steps.len() as u64));
     assert!(text_of(&picture(&recorded.read("a.svg"))).contains("node 2 only"));
-    assert!(recorded.run("draw life.journal").ok(0).contains("node 2 only"));
+    assert!(recorded.run("draw life.journal").exits(0).contains("node 2 only"));
     let error = recorded.run("draw life.journal --nodes 1").error();
     assert!(error.contains("the journal of node 2 only"), "{error}");
 }
@@ -505,7 +505,7 @@ fn the_journal_of_one_node_is_one_lane() {
 fn the_options_of_a_picture_change_it() {
     let recorded = Recorded::new("sim ricart-agrawala --entries 3 --seed 4");
     let drawn = |options: &str| {
-        let svg = recorded.run(&format!("draw run.journal --svg - {options}")).ok(0);
+        let svg = recorded.run(&format!("draw run.journal --svg - {options}")).exits(0);
         picture(&svg);
         svg
     };
@@ -543,7 +543,7 @@ fn a_picture_is_replaced_completely_or_not_at_all() {
     recorded.run("draw run.journal --from 1h --svg link.svg --shiviz a.log").error();
     assert_eq!(recorded.read("a.svg"), "precious");
     assert_eq!(recorded.names(), ["a.svg", "link.svg", "run.journal"]);
-    recorded.run("draw run.journal --svg link.svg").ok(0);
+    recorded.run("draw run.journal --svg link.svg").exits(0);
     picture(&recorded.read("a.svg"));
     assert!(recorded.path().join("link.svg").is_symlink());
     let full = recorded.run("draw run.journal --svg /dev/full").error();
@@ -559,9 +559,9 @@ fn real_processes_are_drawn_too() {
     let folder = tempfile::tempdir().unwrap();
     let error = run_in(folder.path(), "run central --svg a.svg").error();
     assert!(error.contains("add --trace FILE"), "{error}");
-    let printed = run_in(folder.path(), "run central --entries 6 --trace run.journal --svg a.svg").ok(0);
+    let printed = run_in(folder.path(), "run central --entries 6 --trace run.journal --svg a.svg").exits(0);
     assert!(printed.contains("  picture: a.svg (3 nodes, "), "{printed}");
-    run_in(folder.path(), "draw run.journal --svg b.svg --mermaid b.mmd --shiviz b.log").ok(0);
+    run_in(folder.path(), "draw run.journal --svg b.svg --mermaid b.mmd --shiviz b.log").exits(0);
     let [one, other] = ["a.svg", "b.svg"].map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
     assert_eq!(one, other);
     assert!(text_of(&picture(&one)).contains("recorded from real processes"));

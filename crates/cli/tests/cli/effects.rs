@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 
 /// Command lines with a part of their errors.
-const IGNORED: [(&str, &str); 46] = [
+const WITHOUT_EFFECT: [(&str, &str); 46] = [
     ("sim deadlock-and --priorities 3,1", "--priorities has no effect without --victim lowest-priority"),
     (
         "sim deadlock-and --victim youngest --priorities 3",
@@ -85,7 +85,7 @@ fn options_without_effect_are_rejected() {
     ] {
         fs::write(folder.path().join(name), text).unwrap();
     }
-    for (line, expected) in IGNORED {
+    for (line, expected) in WITHOUT_EFFECT {
         let error = run_in(folder.path(), line).error();
         assert!(error.contains(expected), "{line}: {error}");
         // The error is about the option, not about a missing file.
@@ -98,7 +98,7 @@ fn options_without_effect_are_rejected() {
 fn a_script_of_faults_can_have_a_workload() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("faults"), "pause 2 at 5ms for 9ms\n").unwrap();
-    run_in(folder.path(), "sim central --script faults --entries 3").ok(0);
+    run_in(folder.path(), "sim central --script faults --entries 3").exits(0);
 }
 
 fn rows(line: &str) -> Vec<Value> {
@@ -118,9 +118,9 @@ fn a_family_sweep_applies_options_to_algorithms_that_accept_them() {
     let swept = rows("sweep --family multicast --sequencing via --seeds 12 --json");
     for row in swept {
         let has_sequencer = ["sequencer", "fifo-total", "causal-total"].iter().any(|name| row["algorithm"] == *name);
-        let why = row["without_options"].as_str();
-        assert_eq!(why.is_none(), has_sequencer, "{row}");
-        assert!(why.is_none_or(|why| why.contains("has no sequencer")), "{row}");
+        let reason = row["without_options"].as_str();
+        assert_eq!(reason.is_none(), has_sequencer, "{row}");
+        assert!(reason.is_none_or(|reason| reason.contains("has no sequencer")), "{row}");
     }
 }
 

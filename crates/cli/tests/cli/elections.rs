@@ -3,21 +3,22 @@
 use crate::run::run;
 use serde_json::Value;
 
-fn elections() -> Vec<String> {
+fn election_algorithms() -> Vec<String> {
     let listed = run("list --json").json(0);
-    let own = listed.as_array().unwrap().iter().filter(|entry| entry["family"] == "election");
-    own.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
+    let of_family = listed.as_array().unwrap().iter().filter(|entry| entry["family"] == "election");
+    of_family.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
 }
 
 fn row<'a>(report: &'a Value, algorithm: &str, nodes: u64, starters: &str) -> &'a Value {
-    let is_it = |row: &&Value| row["algorithm"] == algorithm && row["nodes"] == nodes && row["starters"] == starters;
+    let is_wanted =
+        |row: &&Value| row["algorithm"] == algorithm && row["nodes"] == nodes && row["starters"] == starters;
     let rows = report["rows"].as_array().unwrap();
-    rows.iter().find(is_it).unwrap_or_else(|| panic!("no {algorithm} with {nodes}, {starters}"))
+    rows.iter().find(is_wanted).unwrap_or_else(|| panic!("no {algorithm} with {nodes}, {starters}"))
 }
 
 #[test]
 fn every_election_reports_its_result_in_json() {
-    for name in elections() {
+    for name in election_algorithms() {
         let report = run(&format!("sim {name} --nodes 5 --starters lowest --latency fixed:1ms --json")).json(0);
         let election = &report["election"];
         for field in ["leader", "epoch", "election_messages", "announcement_messages", "rounds", "time"] {
@@ -29,29 +30,33 @@ fn every_election_reports_its_result_in_json() {
 
 #[test]
 fn worst_cases_match_the_literature() {
-    let count = |line: &str| {
+    // The leader, and the number of messages.
+    let outcome = |line: &str| {
         let report = run(&format!("sim {line} --latency fixed:1ms --json")).json(0);
-        let of = |field: &str| report["election"][field].as_u64().unwrap();
-        (of("leader"), of("election_messages") + of("announcement_messages"))
+        let number = |field: &str| report["election"][field].as_u64().unwrap();
+        (number("leader"), number("election_messages") + number("announcement_messages"))
     };
-    assert_eq!(count("chang-roberts --nodes 9 --starters successor-of-highest"), (9, 3 * 9 - 1));
-    assert_eq!(count("chang-roberts --nodes 9 --starters highest"), (9, 2 * 9));
-    assert_eq!(count("chang-roberts --nodes 3 --order 3,1,2 --starters 2 --prefer lowest"), (1, 8));
-    assert_eq!(count("bully --nodes 9 --fault 'crash 9' --starters lowest"), (8, 81 - 9 - 1));
-    assert_eq!(count("bully --nodes 9 --fault 'crash 9' --starters highest"), (8, 7));
-    assert_eq!(count("ring-list --nodes 7 --fault 'crash 7' --starters 2,5"), (6, 2 * 6 * 2));
-    assert_eq!(count("chang-roberts --nodes 4 --attribute 3,9,9,1 --starters 3 --announce multicast"), (3, 4 + 3));
+    assert_eq!(outcome("chang-roberts --nodes 9 --starters successor-of-highest"), (9, 3 * 9 - 1));
+    assert_eq!(outcome("chang-roberts --nodes 9 --starters highest"), (9, 2 * 9));
+    assert_eq!(outcome("chang-roberts --nodes 3 --order 3,1,2 --starters 2 --prefer lowest"), (1, 8));
+    assert_eq!(outcome("bully --nodes 9 --fault 'crash 9' --starters lowest"), (8, 9 * 9 - 9 - 1));
+    assert_eq!(outcome("bully --nodes 9 --fault 'crash 9' --starters highest"), (8, 7));
+    assert_eq!(outcome("ring-list --nodes 7 --fault 'crash 7' --starters 2,5"), (6, 2 * 6 * 2));
+    assert_eq!(outcome("chang-roberts --nodes 4 --attribute 3,9,9,1 --starters 3 --announce multicast"), (3, 4 + 3));
 }
 
 #[test]
 fn comparisons_show_expected_and_measured_figures() {
     let report = run("compare election --nodes 4,5 --json").json(0);
     assert_eq!((&report["complete"], &report["holds"], &report["exact"]), (&true.into(), &true.into(), &true.into()));
-    let four = row(&report, "hirschberg-sinclair", 4, "all");
-    assert_eq!((four["min"].as_u64(), four["max"].as_u64(), four["runs"].as_u64()), (Some(28), Some(32), Some(6)));
-    let one = row(&report, "chang-roberts", 5, "one");
-    assert_eq!(one["expected"]["mean"].as_f64(), Some(12.0));
-    assert_eq!(one["mean"].as_f64(), Some(12.0));
+    let all_start = row(&report, "hirschberg-sinclair", 4, "all");
+    assert_eq!(
+        (all_start["min"].as_u64(), all_start["max"].as_u64(), all_start["runs"].as_u64()),
+        (Some(28), Some(32), Some(6))
+    );
+    let one_starts = row(&report, "chang-roberts", 5, "one");
+    assert_eq!(one_starts["expected"]["mean"].as_f64(), Some(12.0));
+    assert_eq!(one_starts["mean"].as_f64(), Some(12.0));
     let bully = row(&report, "bully", 5, "lowest");
     assert_eq!((bully["dead"].as_u64(), bully["max"].as_u64()), (Some(1), Some(19)));
     let sampled = run("compare election --algorithms peterson --nodes 20 --starters all --samples 30 --json").json(0);
@@ -112,7 +117,7 @@ fn a_violated_assumption_is_reported() {
 
 #[test]
 fn every_election_is_explained_with_its_rules() {
-    for name in elections() {
+    for name in election_algorithms() {
         let printed = run(&format!("explain {name}"));
         assert_eq!(printed.code, Some(0), "{name}");
         for part in ["Rules", "Cost", "Assumes", "When it fails", "To run it yourself"] {

@@ -6,7 +6,8 @@ use expect_test::{Expect, expect};
 use std::fs;
 use tempfile::TempDir;
 
-fn folder() -> TempDir {
+/// Returns a folder with invalid journals and scripts.
+fn invalid_files() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("folder")).unwrap();
     let files: [(&str, &[u8]); 8] = [
@@ -16,7 +17,7 @@ fn folder() -> TempDir {
         ("header-only", b"{\"journal\":1}\n"),
         ("newer", b"{\"journal\":9}\n"),
         ("misspelt", b"crash 2 at 5ms\nacqire 2 at 6ms\n"),
-        ("stranger", b"acquire 7 at 1ms\n"),
+        ("unknown-node", b"acquire 7 at 1ms\n"),
         ("unitless", b"\n# a comment\nacquire 2 at 5\n"),
     ];
     for (name, content) in files {
@@ -27,15 +28,15 @@ fn folder() -> TempDir {
 
 /// Runs each line and compares the errors.
 #[track_caller]
-fn check(lines: &[&str], expected: &Expect) {
-    let folder = folder();
+fn assert_errors(lines: &[&str], expected: &Expect) {
+    let folder = invalid_files();
     let printed = lines.iter().map(|line| format!("$ quorate {line}\n{}", run_in(folder.path(), line).error()));
     expected.assert_eq(&printed.collect::<String>());
 }
 
 #[test]
-fn algorithms() {
-    check(
+fn unknown_algorithms() {
+    assert_errors(
         &["sim centrl", "sim xyzzy", "sim ''", "explain ricart", "sweep Central"],
         &expect![[r#"
             $ quorate sim centrl
@@ -53,8 +54,8 @@ fn algorithms() {
 }
 
 #[test]
-fn numbers() {
-    check(
+fn invalid_numbers() {
+    assert_errors(
         &[
             "sim central --nodes 0",
             "sim central --nodes -1",
@@ -96,26 +97,26 @@ fn numbers() {
 fn control_characters_are_escaped() {
     for (line, quoted) in [("sim 'a\u{1b}b'", "'a\\u{1b}b'"), ("replay 'a\u{7}b'", "Cannot open the journal a\\u{7}b")]
     {
-        let error = run_in(folder().path(), line).error();
+        let error = run_in(invalid_files().path(), line).error();
         assert!(error.contains(quoted), "{error}");
     }
 }
 
 /// The number of cores differs between machines, so these errors are not compared as a whole.
 #[test]
-fn threads() {
-    for (threads, begins) in [
+fn invalid_numbers_of_threads() {
+    for (threads, beginning) in [
         ("0", "error: --threads must be between 1 and 1024; got 0."),
         ("100000", "error: --threads must be between 1 and 1024; got 100000."),
     ] {
-        let error = run_in(folder().path(), &format!("sweep central --threads {threads}")).error();
-        assert!(error.starts_with(begins), "{error}");
+        let error = run_in(invalid_files().path(), &format!("sweep central --threads {threads}")).error();
+        assert!(error.starts_with(beginning), "{error}");
     }
 }
 
 #[test]
-fn settings() {
-    check(
+fn invalid_settings() {
+    assert_errors(
         &[
             "sim central --latency 5",
             "sim central --latency fixed:5",
@@ -183,8 +184,8 @@ fn settings() {
 }
 
 #[test]
-fn faults() {
-    check(
+fn invalid_faults() {
+    assert_errors(
         &[
             "sim central --fault 'crash 9 at 10ms'",
             "sim central --fault 'crsh 2'",
@@ -220,14 +221,14 @@ fn faults() {
 }
 
 #[test]
-fn scripts() {
-    check(
+fn invalid_scripts() {
+    assert_errors(
         &[
             "sim central --script nowhere",
             "sim central --script folder",
             "sim central --script bytes",
             "sim central --script misspelt",
-            "sim central --script stranger",
+            "sim central --script unknown-node",
             "sim central --script unitless",
         ],
         &expect![[r#"
@@ -239,8 +240,8 @@ fn scripts() {
             error: Cannot read the script bytes: stream did not contain valid UTF-8.
             $ quorate sim central --script misspelt
             error: Invalid script misspelt: Line 2, 'acqire 2 at 6ms': 'acqire' is not a fault or a command; did you mean 'acquire'? Faults are crash, restart, pause, resume, disk, close, cut, heal, skew, drift, link. Commands are acquire, try, share, cancel, release. Directions are message, timer, sync.
-            $ quorate sim central --script stranger
-            error: Invalid script stranger: Line 1: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
+            $ quorate sim central --script unknown-node
+            error: Invalid script unknown-node: Line 1: 'acquire 7 at 1ms' names node 7, but there are only nodes 1 to 3.
             $ quorate sim central --script unitless
             error: Invalid script unitless: Line 3, 'acquire 2 at 5': '5' has no unit; add one, such as '5ms'. Units are ns, us, ms, s, m, h.
         "#]],
@@ -248,8 +249,8 @@ fn scripts() {
 }
 
 #[test]
-fn journals() {
-    check(
+fn invalid_journals() {
+    assert_errors(
         &[
             "sim central --trace nowhere/run.journal",
             "sim central --trace folder",
@@ -285,8 +286,8 @@ fn journals() {
 }
 
 #[test]
-fn usage() {
-    check(
+fn invalid_usage() {
+    assert_errors(
         &[
             "smi",
             "sim",
@@ -356,7 +357,7 @@ fn usage() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_journal_on_a_full_disk() {
-    check(
+    assert_errors(
         &["sim central --trace /dev/full"],
         &expect![[r#"
             $ quorate sim central --trace /dev/full
@@ -394,7 +395,7 @@ pub(crate) const HOSTILE_VALUES: [&str; 25] = [
     "\t\r\n",
 ];
 
-const FLAGS: [&str; 19] = [
+const SIM_OPTIONS: [&str; 19] = [
     "--nodes",
     "--seed",
     "--entries",
@@ -419,30 +420,30 @@ const FLAGS: [&str; 19] = [
 /// No value of an option causes a panic, and an error prints nothing to standard output.
 #[test]
 fn invalid_values_never_panic() {
-    let folder = folder();
-    let survive = |words: &[&str]| {
+    let folder = invalid_files();
+    let check = |words: &[&str]| {
         let result = run_words(folder.path(), words);
         assert!(matches!(result.code, Some(0..=3)) && !result.err.contains("panicked"), "{words:?}: {result:?}");
         assert!(result.code != Some(2) || result.out.is_empty(), "{words:?}: {result:?}");
         assert!(!result.err.contains('\u{1b}'), "{words:?}: {result:?}");
     };
     for hostile in HOSTILE_VALUES {
-        let long = hostile.repeat(500);
-        for flag in FLAGS {
+        let long_value = hostile.repeat(500);
+        for option in SIM_OPTIONS {
             // A time limit first, so that a run with a valid value ends soon.
-            survive(&["sim", "central", "--until", "1s", flag, hostile]);
+            check(&["sim", "central", "--until", "1s", option, hostile]);
         }
-        for flag in ["--seeds", "--threads", "--seed"] {
-            survive(&["sweep", "ricart-agrawala-clock-only", flag, hostile]);
+        for option in ["--seeds", "--threads", "--seed"] {
+            check(&["sweep", "ricart-agrawala-clock-only", option, hostile]);
         }
-        for word in [hostile, &long] {
-            survive(&["sim", word]);
-            survive(&["explain", word]);
-            survive(&["replay", word]);
-            survive(&["trace", word, "--before", word, word]);
-            survive(&["bench", word]);
-            survive(&[word]);
-            survive(&["sim", "central", "--fault", word, "--random-faults", word]);
+        for word in [hostile, &long_value] {
+            check(&["sim", word]);
+            check(&["explain", word]);
+            check(&["replay", word]);
+            check(&["trace", word, "--before", word, word]);
+            check(&["bench", word]);
+            check(&[word]);
+            check(&["sim", "central", "--fault", word, "--random-faults", word]);
         }
     }
 }

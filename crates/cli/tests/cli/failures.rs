@@ -23,7 +23,7 @@ fn the_table_in_the_documents_is_current_for_some_algorithms() {
             let own = text.lines().filter_map(|line| line.strip_prefix(&format!("  {name} ")));
             own.flat_map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()).collect()
         };
-        let printed = run(&format!("compare mutex --failures --algorithms {name}")).ok(0);
+        let printed = run(&format!("compare mutex --failures --algorithms {name}")).exits(0);
         assert!(cells(&printed).len() >= 8, "{printed}");
         assert_eq!(cells(&page), cells(&printed), "docs/failures.md is not current; ./fix golden writes it");
     }
@@ -34,7 +34,7 @@ fn the_table_in_the_documents_is_current_for_some_algorithms() {
 #[ignore = "long: ./check long"]
 fn the_table_in_the_documents_is_current() {
     let page = page();
-    let printed = run("compare mutex --failures --forms").ok(0);
+    let printed = run("compare mutex --failures --forms").exits(0);
     let block = |text: &str| format!("```text\n{text}```\n");
     if page.contains(&block(&printed)) {
         return;
@@ -83,7 +83,7 @@ fn every_row_names_the_command_that_shows_it() {
 
 #[test]
 fn rows_distinguish_the_failed_node() {
-    let printed = run("compare mutex --failures --algorithms central --nodes 3,5").ok(0);
+    let printed = run("compare mutex --failures --algorithms central --nodes 3,5").exits(0);
     let cells: Vec<Vec<_>> = printed
         .lines()
         .filter_map(|line| line.strip_prefix("  central "))

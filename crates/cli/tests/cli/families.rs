@@ -145,7 +145,7 @@ fn an_election_step_by_step() {
           eventually  agreed                  holds
 
           done at 4ms, 11 events, trace 4c0bd9e5fedf9ea2
-    "#]].assert_eq(&run("sim raft --nodes 2 --starters highest --latency fixed:1ms --steps").ok(0));
+    "#]].assert_eq(&run("sim raft --nodes 2 --starters highest --latency fixed:1ms --steps").exits(0));
 }
 
 #[test]
@@ -199,8 +199,8 @@ fn an_election_can_be_repeated_and_replayed() {
     assert_eq!((&replayed["identical"], &replayed["election"]), (&true.into(), &printed["election"]));
     let read = run_in(folder.path(), "trace run.journal --summary --json").json(0);
     assert_eq!((&read["election"], &read["properties"]), (&printed["election"], &printed["properties"]));
-    assert!(run_in(folder.path(), "trace run.journal --clocks").ok(0).contains("LEADER IS"));
-    assert!(run_in(folder.path(), "trace run.journal --before 6 9").ok(0).starts_with("Line 6"));
+    assert!(run_in(folder.path(), "trace run.journal --clocks").exits(0).contains("LEADER IS"));
+    assert!(run_in(folder.path(), "trace run.journal --before 6 9").exits(0).starts_with("Line 6"));
     let text = fs::read_to_string(folder.path().join("run.journal")).unwrap();
     let false_header = text.replacen("\"family\":\"election\"", "\"family\":\"mutex\"", 1);
     fs::write(folder.path().join("run.journal"), false_header).unwrap();
@@ -210,7 +210,7 @@ fn an_election_can_be_repeated_and_replayed() {
 
 #[test]
 fn an_election_without_a_majority_fails_with_a_reason() {
-    let printed = run("sim raft --nodes 4 --fault \"crash 1\" --fault \"crash 2\"").ok(1);
+    let printed = run("sim raft --nodes 4 --fault \"crash 1\" --fault \"crash 2\"").exits(1);
     for part in [
         "eventually  agreed                  FAILS: at ",
         "knows no leader at the end",
@@ -228,7 +228,7 @@ fn a_sweep_of_elections() {
     assert_eq!((&report["seeds"], &report["failed"]), (&200.into(), &0.into()));
     let names: Vec<_> = report["properties"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
     assert_eq!(names, ["one-leader-an-epoch", "epochs-grow", "agreed", "contested"]);
-    let text = run("sweep raft --starters lowest --seeds 20").ok(0);
+    let text = run("sweep raft --starters lowest --seeds 20").exits(0);
     assert!(!text.contains("contested"), "a single starter has no contest:\n{text}");
 }
 
@@ -236,14 +236,14 @@ fn a_sweep_of_elections() {
 fn a_run_of_replicas() {
     let report = run("sim replica --operations 9 --clients 2 --json").json(0);
     assert_eq!((&report["family"], &report["replica"]["answered"]), (&"replica".into(), &9.into()));
-    let printed = run("sim replica --operations 9 --clients 2 --reads lease --keys 2").ok(0);
+    let printed = run("sim replica --operations 9 --clients 2 --reads lease --keys 2").exits(0);
     assert!(printed.contains("operations                         9   9 answered"), "{printed}");
 }
 
 /// The fault mixes of the family find the seeded bugs.
 #[test]
 fn replicas_are_swept_under_chaos() {
-    let printed = run("sweep --family replica --fixtures --seeds 10").ok(0);
+    let printed = run("sweep --family replica --fixtures --seeds 10").exits(0);
     for part in ["holds: linearizable, kept, equal", "found: 'kept', node 1", "found: 'equal', node 1"] {
         assert!(printed.contains(part), "no '{part}' in\n{printed}");
     }

@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 60_000;
 #[test]
 fn every_picture_of_the_gallery_is_current() {
     let folder = tempfile::tempdir().unwrap();
-    run_in(folder.path(), "gallery .").ok(0);
+    run_in(folder.path(), "gallery .").exits(0);
     let page = fs::read_to_string(folder.path().join("gallery.md")).unwrap();
     expect_file![format!("{DOCUMENTS}/gallery.md")].assert_eq(&page);
     let drawn = names(&folder.path().join("gallery"));
@@ -56,7 +56,7 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn the_commands_of_the_page_draw_its_pictures() {
     let folder = tempfile::tempdir().unwrap();
-    run_in(folder.path(), "gallery .").ok(0);
+    run_in(folder.path(), "gallery .").exits(0);
     let page = fs::read_to_string(folder.path().join("gallery.md")).unwrap();
     let commands: Vec<_> = page.lines().filter(|line| line.starts_with("quorate ")).collect();
     assert!(commands.len() > 8, "{page}");
@@ -90,7 +90,7 @@ fn the_page_on_pictures_is_current() {
         let result = run_in(folder.path(), command);
         assert!(matches!(result.code, Some(0 | 1)) && result.err.is_empty(), "{command}: {result:?}");
     }
-    let help = run("draw --help").ok(0);
+    let help = run("draw --help").exits(0);
     let in_help = help.lines().filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
     for option in in_help {
         assert!(page.contains(&format!("`--{option}")), "--{option} is not on the page");

@@ -59,7 +59,7 @@ fn list() {
 
         quorate explain NAME explains an algorithm; quorate sim NAME runs it.
         quorate list --fixtures lists faulty variants, which are wrong on purpose.
-    "#]].assert_eq(&run("list").ok(0));
+    "#]].assert_eq(&run("list").exits(0));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn list_of_fixtures() {
         replica-applied-twice                  replica   replicated log    –                              applies an entry again after a restart, so its state diverges
 
         quorate explain NAME explains an algorithm; quorate sim NAME runs it.
-    "#]].assert_eq(&run("list --fixtures").ok(0));
+    "#]].assert_eq(&run("list --fixtures").exits(0));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn explain_central() {
                     · idle   ? waiting   █ in the critical section   ‖ paused   ✗ down   [ ] acting node   times in milliseconds
 
         To run it yourself: quorate sim central --nodes 3 --seed 1 --entries 3 --workload all --latency fixed:1ms --steps
-    "#]].assert_eq(&run("explain central").ok(0));
+    "#]].assert_eq(&run("explain central").exits(0));
 }
 
 #[test]
@@ -284,12 +284,12 @@ fn explain_ricart_agrawala() {
                     · idle   ? waiting   █ in the critical section   ‖ paused   ✗ down   [ ] acting node   times in milliseconds
 
         To run it yourself: quorate sim ricart-agrawala --nodes 3 --seed 1 --entries 3 --workload all --latency fixed:1ms --steps
-    "#]].assert_eq(&run("explain ricart-agrawala").ok(0));
+    "#]].assert_eq(&run("explain ricart-agrawala").exits(0));
 }
 
 #[test]
 fn demo() {
-    let printed = run("").ok(0);
+    let printed = run("").exits(0);
     expect![[r#"
         Quorate simulates, checks, draws and runs algorithms of distributed coordination.
 
@@ -364,13 +364,13 @@ fn demo() {
           quorate --help                                          everything else
     "#]]
     .assert_eq(&printed);
-    assert_eq!(run("demo").ok(0), printed);
-    assert_eq!(run("demo --fast --seed 1").ok(0), printed);
+    assert_eq!(run("demo").exits(0), printed);
+    assert_eq!(run("demo --fast --seed 1").exits(0), printed);
 }
 
 #[test]
 fn sim_with_steps() {
-    let printed = run("sim central --nodes 2 --entries 2 --latency fixed:1ms --workload all --steps").ok(0);
+    let printed = run("sim central --nodes 2 --entries 2 --latency fixed:1ms --workload all --steps").exits(0);
     expect![[r#"
               time   1  2
              0.000  [█] ·   acquire · CE-1 requests entry with ticket 1/1 · CE-2 grants ticket 1/1 · CE-3 enters with ticket 1/1 · ENTERS (fence 0.1)
@@ -409,7 +409,7 @@ fn sim_with_steps() {
 
 #[test]
 fn sim_with_faults() {
-    let printed = run("sim central --fault 'crash 1 at 10ms' --entries 4").ok(1);
+    let printed = run("sim central --fault 'crash 1 at 10ms' --entries 4").exits(1);
     expect![[r#"
         central · 3 nodes · seed 1 · uniform:1ms..5ms · bare links
 
@@ -475,12 +475,12 @@ fn sim_over_reliable_links() {
 
           done at 255.351ms, 129 events, trace 1d5a5261b8622a98
     "#]]
-    .assert_eq(&run("sim ricart-agrawala --loss 0.1 --duplicate 10%").ok(0));
+    .assert_eq(&run("sim ricart-agrawala --loss 0.1 --duplicate 10%").exits(0));
 }
 
 #[test]
 fn sweep() {
-    let printed = run("sweep ricart-agrawala-clock-only --nodes 2 --entries 2 --seeds 40").ok(1);
+    let printed = run("sweep ricart-agrawala-clock-only --nodes 2 --entries 2 --seeds 40").exits(1);
     let (begin, end) = printed.split_once(" events in ").unwrap();
     let end = end.split_once(" s\n").unwrap().1;
     expect![[r#"

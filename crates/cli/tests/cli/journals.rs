@@ -60,7 +60,7 @@ fn a_journal_replays_as_it_was() {
         assert_eq!(replayed["identical"], true);
         assert_eq!(replayed["lines"], recorded.text().lines().count());
         assert_eq!(recorded.report["trace_hash"], fingerprint(recorded.text().as_bytes()));
-        let printed = recorded.run("replay run.journal").ok(code);
+        let printed = recorded.run("replay run.journal").exits(code);
         assert!(printed.contains("lines replayed, all as recorded"), "{printed}");
     }
 }
@@ -75,8 +75,8 @@ fn figures_of_a_journal_are_those_of_the_run() {
                 assert_eq!(read[part], recorded.report[part], "{part} of '{verb}' after '{line}'");
             }
         }
-        let summary = recorded.run("trace run.journal --summary").ok(code);
-        let printed = recorded.run(line).ok(code);
+        let summary = recorded.run("trace run.journal --summary").exits(code);
+        let printed = recorded.run(line).exits(code);
         let figures = summary.split_once('\n').unwrap().1;
         assert!(printed.contains(figures), "{printed}\ndoes not have\n{figures}");
     }
@@ -87,9 +87,9 @@ fn steps_of_a_journal_are_those_of_the_run() {
     for (line, code) in RUNS {
         let recorded = Recorded::new(line, code);
         let [live, replayed, traced] = [
-            recorded.run(&format!("{line} --steps")).ok(code),
-            recorded.run("replay run.journal --steps").ok(code),
-            recorded.run("trace run.journal").ok(0),
+            recorded.run(&format!("{line} --steps")).exits(code),
+            recorded.run("replay run.journal --steps").exits(code),
+            recorded.run("trace run.journal").exits(0),
         ];
         assert_eq!(steps(&live), steps(&replayed));
         // A trace shows the line number of each step. The first starts of nodes are not shown.
@@ -112,7 +112,7 @@ fn steps_of_a_journal_are_those_of_the_run() {
 fn a_journal_can_be_written_while_steps_are_printed() {
     let recorded = Recorded::new("sim central", 0);
     let quiet = recorded.text();
-    let printed = recorded.run("sim central --steps --trace run.journal").ok(0);
+    let printed = recorded.run("sim central --steps --trace run.journal").exits(0);
     assert_eq!(recorded.text(), quiet);
     let lines = quiet.lines().count();
     assert!(printed.contains(&format!("journal: run.journal ({lines} lines)")), "{printed}");
@@ -122,8 +122,8 @@ fn a_journal_can_be_written_while_steps_are_printed() {
 fn steps_have_clocks_and_faults_have_none() {
     let recorded = Recorded::new(RUNS[3].0, RUNS[3].1);
     let listed = recorded.run("trace run.journal --json").json(0);
-    let with_clocks = recorded.run("trace run.journal --clocks").ok(0);
-    let plain = recorded.run("trace run.journal").ok(0);
+    let with_clocks = recorded.run("trace run.journal --clocks").exits(0);
+    let plain = recorded.run("trace run.journal").exits(0);
     let lines = steps(&with_clocks).into_iter().zip(steps(&plain));
     for (step, (with_clock, plain)) in listed.as_array().unwrap().iter().zip(lines) {
         let clock = with_clock.strip_prefix(plain).unwrap();
@@ -158,7 +158,7 @@ fn happened_before_matches_vector_clocks() {
                 (false, false, false) => (2, "is concurrent with"),
             };
             seen[case] = true;
-            let printed = recorded.run(&line).ok(0);
+            let printed = recorded.run(&line).exits(0);
             assert!(printed.contains(relation), "{line}: {printed}");
             let order = recorded.run(&format!("{line} --json")).json(0);
             assert_eq!((&order["happened_before"], &order["concurrent"]), (&(case == 0).into(), &(case == 2).into()));
@@ -201,7 +201,7 @@ fn a_journal_of_the_first_format_replays() {
     recorded.replace(steps.replacen("\"journal\":2", "\"journal\":1", 1) + "\n");
     let replayed = recorded.run("replay run.journal --json").json(0);
     assert_eq!((&replayed["identical"], &replayed["lines"]), (&true.into(), &steps.lines().count().into()));
-    assert!(recorded.run("draw run.journal").ok(0).contains("ricart-agrawala"));
+    assert!(recorded.run("draw run.journal").exits(0).contains("ricart-agrawala"));
 }
 
 /// Each alteration is reported with the first line that does not fit.

@@ -221,7 +221,7 @@ fn fields_of_sweep() {
 #[test]
 fn fields_of_replay_and_trace() {
     let folder = tempfile::tempdir().unwrap();
-    run_in(folder.path(), "sim ricart-agrawala --fault 'pause 2 at 9ms for 9ms' --trace run.journal").ok(0);
+    run_in(folder.path(), "sim ricart-agrawala --fault 'pause 2 at 9ms for 9ms' --trace run.journal").exits(0);
     let shape_in_folder = |command_line: &str| shape(&run_in(folder.path(), command_line).json(0));
     let check_in_folder = |command_line: &str, expected: &Expect| {
         let shape = shape_in_folder(command_line);

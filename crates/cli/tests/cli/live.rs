@@ -121,7 +121,7 @@ fn replicas_survive_a_kill_and_a_stop() {
     assert_eq!((&report["replica"]["answered"], &report["ending"]), (&30.into(), &"done".into()));
     let [kills, stops, processes] = ["kills", "stops", "processes"].map(|field| &report["run"][field]);
     assert_eq!((kills, stops, processes), (&1.into(), &1.into(), &4.into()));
-    run_in(folder.path(), "replay run.journal").ok(0);
+    run_in(folder.path(), "replay run.journal").exits(0);
     let journal = fs::read_to_string(folder.path().join("run.journal")).unwrap();
     for record in
         [r#""world":{"crashed":{"node":2"#, r#""world":{"paused":{"node":3"#, r#""world":{"resumed":{"node":3"#]
@@ -135,11 +135,11 @@ fn replicas_survive_a_kill_and_a_stop() {
 fn the_other_nodes_are_stuck_when_the_coordinator_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let line = "run central --entries 100000 --kill 1@50ms --idle-timeout 1s --trace run.journal";
-    let printed = run_in(folder.path(), line).ok(1);
+    let printed = run_in(folder.path(), line).exits(1);
     assert!(printed.contains("stuck after ") && printed.contains("at the end: node 1 is down"), "{printed}");
     assert!(printed.contains("served                  FAILS"), "{printed}");
     assert!(printed.contains("quorate replay run.journal --steps"), "{printed}");
-    run_in(folder.path(), "replay run.journal").ok(1);
+    run_in(folder.path(), "replay run.journal").exits(1);
 }
 
 #[test]
@@ -152,11 +152,11 @@ fn a_run_that_reaches_its_limit_is_reported_as_stopped() {
 /// The journal of a failing run is kept even without --trace.
 #[test]
 fn a_faulty_algorithm_fails_and_its_journal_is_kept() {
-    let printed = run("run toy-forgetful --entries 300 --workload all").ok(1);
+    let printed = run("run toy-forgetful --entries 300 --workload all").exits(1);
     assert!(printed.contains("exclusion               FAILS"), "{printed}");
     let command = printed.lines().find_map(|line| line.strip_prefix("To see what every process did: ")).unwrap();
     let file = command.split_whitespace().find(|word| word.ends_with(".journal")).unwrap().to_owned();
-    assert!(run(command).ok(1).contains("replayed, all as recorded"));
+    assert!(run(command).exits(1).contains("replayed, all as recorded"));
     fs::remove_file(file).unwrap();
 }
 
@@ -230,7 +230,7 @@ fn a_journal_that_cannot_be_written_is_kept_elsewhere() {
     assert!(printed.contains("Cannot write the run's journal to occupied: "), "{printed}");
     let (_, kept) = printed.trim_end().split_once("The journals and logs of all processes are kept in ").unwrap();
     let kept = Path::new(kept.trim_end_matches('.'));
-    run_in(kept, "replay run.journal").ok(0);
+    run_in(kept, "replay run.journal").exits(0);
     assert!(kept.join("node-1-life-0.journal").exists() && kept.join("world.journal").exists());
     assert_eq!(fs::read_dir(folder.path().join("occupied")).unwrap().count(), 0);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "other files were left");
@@ -255,7 +255,7 @@ fn no_node_outlives_a_killed_parent() {
 #[test]
 fn chaos_is_announced_and_survived() {
     let line = "run replica --chaos --for 2s --seed 3";
-    let printed = run(line).ok(0);
+    let printed = run(line).exits(0);
     let mut lines = printed.lines();
     assert!(lines.next().unwrap().starts_with("Random faults of seed 3: "), "{printed}");
     assert!(printed.contains("  --kill ") && printed.contains("kill"), "{printed}");
@@ -345,7 +345,7 @@ fn a_link_that_loses_or_reorders_messages_is_detected() {
     let (_, after) = rest.split_once("}}").unwrap();
     lines[earlier] = format!(r#"{before}{{"saved":0}}{after}"#);
     fs::write(&file, lines.join("\n") + "\n").unwrap();
-    let printed = run_in(folder.path(), record_command).ok(0);
+    let printed = run_in(folder.path(), record_command).exits(0);
     assert!(printed.contains("messages skipped                   1"), "{printed}");
     assert!(printed.contains("warning: A link lost messages while both its nodes were up: message 1."), "{printed}");
 
@@ -366,7 +366,7 @@ fn a_link_that_loses_or_reorders_messages_is_detected() {
 #[test]
 fn keep_preserves_all_files() {
     let folder = tempfile::tempdir().unwrap();
-    run_in(folder.path(), "run raft --kill 1@100ms..300ms --keep kept").ok(0);
+    run_in(folder.path(), "run raft --kill 1@100ms..300ms --keep kept").exits(0);
     let kept = |name: &str| folder.path().join("kept").join(name).exists();
     for name in ["node-1-life-0.journal", "node-2-life-0.log", "node-3", "world.journal", "run.journal"] {
         assert!(kept(name), "{name}");

@@ -1,4 +1,5 @@
-//! The race in one process: every order, one order, and invalid options.
+//! `local`, the race between two threads of one process: every order, one order, and invalid
+//! options.
 
 use crate::json::shape;
 use crate::run::run;
@@ -6,10 +7,10 @@ use expect_test::expect;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-fn values(report: &Value, lock: &str) -> Vec<i64> {
+fn counters(report: &Value, lock: &str) -> Vec<i64> {
     let locks = report["locks"].as_array().unwrap();
-    let found = locks.iter().find(|row| row["lock"] == lock).unwrap();
-    found["outcomes"].as_array().unwrap().iter().map(|outcome| outcome["counter"].as_i64().unwrap()).collect()
+    let row = locks.iter().find(|row| row["lock"] == lock).unwrap();
+    row["outcomes"].as_array().unwrap().iter().map(|outcome| outcome["counter"].as_i64().unwrap()).collect()
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn a_check_shows_the_outcomes_of_each_lock() {
 
         One order: quorate sim local --seed 1
     "#]]
-    .assert_eq(&run("check local").ok(0));
+    .assert_eq(&run("check local").exits(0));
 }
 
 #[test]
@@ -53,17 +54,17 @@ fn a_check_of_one_lock_fails_if_updates_are_lost() {
     for (lock, code) in
         [("none", 1), ("test-and-set", 0), ("semaphore", 0), ("condition-variable", 0), ("test-then-set", 1)]
     {
-        let printed = run(&format!("check local --lock {lock}")).ok(code);
+        let printed = run(&format!("check local --lock {lock}")).exits(code);
         assert_eq!(printed.contains("A shortest interleaving that results in 4"), code == 1, "{printed}");
     }
 }
 
 #[test]
-fn json_of_a_check() {
+fn json_of_a_check_has_every_outcome() {
     let report = run("check local --json").json(0);
-    assert_eq!(values(&report, "none"), [4, 5, 6]);
+    assert_eq!(counters(&report, "none"), [4, 5, 6]);
     for lock in ["test-and-set", "semaphore", "condition-variable"] {
-        assert_eq!(values(&report, lock), [5]);
+        assert_eq!(counters(&report, lock), [5]);
     }
     expect![[r#"
         algorithm: string
@@ -82,8 +83,8 @@ fn json_of_a_check() {
         locks[].two_inside[]: integer
     "#]]
     .assert_eq(&shape(&report));
-    let wrong = run("check local --lock test-then-set --json").json(1);
-    assert_eq!((values(&wrong, "test-then-set"), &wrong["holds"]), (vec![4, 5, 6], &false.into()));
+    let broken = run("check local --lock test-then-set --json").json(1);
+    assert_eq!((counters(&broken, "test-then-set"), &broken["holds"]), (vec![4, 5, 6], &false.into()));
 }
 
 #[test]
@@ -132,27 +133,27 @@ fn a_run_shows_the_steps_of_both_threads() {
           The counter is 5, which is correct.
         Every order: quorate check local
     "#]]
-    .assert_eq(&run("sim local --seed 2 --lock test-and-set").ok(0));
+    .assert_eq(&run("sim local --seed 2 --lock test-and-set").exits(0));
 }
 
 /// Random runs find exactly the results that the check finds.
 #[test]
 fn seeds_and_the_check_find_the_same_results() {
     for (lock, expected) in [("none", &[4, 5, 6][..]), ("semaphore", &[5]), ("condition-variable", &[5])] {
-        let ends = |seed: u64| {
+        let final_counter = |seed: u64| {
             let report = run(&format!("sim local --seed {seed} --lock {lock} --json"));
-            let right = report.code == Some(0);
+            let is_correct = report.code == Some(0);
             let report: Value = serde_json::from_str(&report.out).unwrap();
-            assert_eq!((&report["holds"], &report["ending"]), (&right.into(), &"done".into()));
+            assert_eq!((&report["holds"], &report["ending"]), (&is_correct.into(), &"done".into()));
             report["counter"].as_i64().unwrap()
         };
-        let found: BTreeSet<_> = (1..=40).map(ends).collect();
+        let found: BTreeSet<_> = (1..=40).map(final_counter).collect();
         assert_eq!(found, expected.iter().copied().collect(), "{lock}");
     }
 }
 
 #[test]
-fn json_of_a_run() {
+fn json_of_a_run_has_every_step() {
     let line = "sim local --seed 7 --lock semaphore --json";
     expect![[r#"
         algorithm: string
@@ -170,10 +171,10 @@ fn json_of_a_run() {
 }
 
 #[test]
-fn it_is_listed_and_explained() {
-    assert!(run("list").ok(0).lines().any(|line| line.starts_with("local ") && line.contains("counter++")));
-    assert!(!run("list --fixtures").ok(0).lines().any(|line| line.starts_with("local")));
-    let printed = run("explain local").ok(0);
+fn the_race_is_listed_and_explained() {
+    assert!(run("list").exits(0).lines().any(|line| line.starts_with("local ") && line.contains("counter++")));
+    assert!(!run("list --fixtures").exits(0).lines().any(|line| line.starts_with("local")));
+    let printed = run("explain local").exits(0);
     for part in ["LO-3", "test-and-set", "thread 2", "To run it yourself: quorate check local"] {
         assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
@@ -181,7 +182,7 @@ fn it_is_listed_and_explained() {
     assert_eq!((&json["family"], json["rules"].as_array().unwrap().len()), (&Value::Null, 5));
 }
 
-/// Options of groups have no effect on it, and its own options follow its name.
+/// `local` rejects options of groups of nodes, and its own options must follow its name.
 #[test]
 fn options_of_groups_are_rejected() {
     let errors =

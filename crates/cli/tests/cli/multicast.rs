@@ -44,7 +44,7 @@ fn every_option_is_in_the_command_that_repeats_a_run() {
         ("isis", "12ms", "--messages 9 --leaves 1 --piece 99 --views --lease 90ms --keepalive 9ms"),
     ] {
         let line = format!("sim {name} --nodes 4 --seed 5 {options} --until {until}");
-        let printed = run(&line).ok(3);
+        let printed = run(&line).exits(3);
         let again = printed.lines().find_map(|line| line.strip_prefix("To see it again: ")).expect("a command");
         for word in options.split_whitespace() {
             assert!(again.contains(word.trim_matches('\'')), "no {word} in {again}");
@@ -76,9 +76,9 @@ fn comparisons_show_expected_and_measured_figures() {
     let air = run("compare multicast --algorithms basic,isis --nodes 8 --medium multicast --uniform --json").json(0);
     assert_eq!(figures(&air["rows"][0]), (Some(1.0), Some(2.0)));
     assert_eq!(figures(&air["rows"][1]), (Some(9.0), Some(4.0)));
-    let table = run("compare multicast --algorithms sequencer --nodes 4").ok(0);
+    let table = run("compare multicast --algorithms sequencer --nodes 4").exits(0);
     assert!(table.contains("sequencer via") && table.contains("6 = 2(n−1)"), "{table}");
-    let drawn = run("compare multicast --algorithms causal,isis --nodes 2,4 --svg -").ok(0);
+    let drawn = run("compare multicast --algorithms causal,isis --nodes 2,4 --svg -").exits(0);
     assert!(drawn.starts_with("<svg") && drawn.contains("3(n−1)"), "{drawn}");
 }
 
@@ -149,7 +149,7 @@ fn an_unpromised_property_is_reported_but_does_not_fail() {
     let line = format!(
         "sim fifo --nodes 3 --latency fixed:1ms --script {SCENARIOS}/bulletin-replies.script --judge causal,fifo"
     );
-    let printed = run(&line).ok(0);
+    let printed = run(&line).exits(0);
     let verdict = printed.lines().find(|line| line.contains("causal") && line.contains("not promised")).unwrap();
     assert!(verdict.contains("violated (at "), "{verdict}");
     assert_eq!(printed.matches("not promised").count(), 1, "promised properties are judged as usual: {printed}");
@@ -159,7 +159,7 @@ fn an_unpromised_property_is_reported_but_does_not_fail() {
 #[test]
 fn the_vector_clock_example_holds_the_reply_back() {
     let line = format!("sim causal --nodes 3 --latency fixed:1ms --script {SCENARIOS}/bulletin-replies.script --steps");
-    let printed = run(&line).ok(0);
+    let printed = run(&line).exits(0);
     let position = |text: &str| printed.find(text).unwrap_or_else(|| panic!("no '{text}' in:\n{printed}"));
     assert!(printed.contains("CA-2 2#1 with (1,1,0) waits: (0,0,0) lacks a message before it"), "{printed}");
     let (last_notice, last_reply) = (printed.rfind("DELIVERS 1#1").unwrap(), printed.rfind("DELIVERS 2#1").unwrap());
@@ -168,7 +168,7 @@ fn the_vector_clock_example_holds_the_reply_back() {
 
 #[test]
 fn explanations_have_the_rules_of_the_member() {
-    let printed = run("explain causal").ok(0);
+    let printed = run("explain causal").exits(0);
     for part in ["CA-1", "Rules of the member around it", "MC-1", "MC-12", "Assumes", "Cost"] {
         assert!(printed.contains(part), "no {part} in:\n{printed}");
     }

@@ -205,7 +205,7 @@ fn a_killed_replica_recovers_its_state() {
 #[test]
 fn nodes_with_certificates_connect() {
     let folder = tempfile::tempdir().unwrap();
-    run_in(folder.path(), "certs --group demo --nodes 1-2").ok(0);
+    run_in(folder.path(), "certs --group demo --nodes 1-2").exits(0);
     let mut nodes = group(folder.path(), 2, |_| "ricart-agrawala --group demo --certs certs".into());
     nodes[0].send("acquire");
     nodes[0].wait_for("entered");

@@ -14,7 +14,7 @@ struct NodeJournals(TempDir);
 impl NodeJournals {
     fn new(own_machines: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        run_in(folder.path(), "sim ricart-agrawala --nodes 3 --entries 9 --seed 5 --trace truth.journal").ok(0);
+        run_in(folder.path(), "sim ricart-agrawala --nodes 3 --entries 9 --seed 5 --trace truth.journal").exits(0);
         let truth = fs::read_to_string(folder.path().join("truth.journal")).unwrap();
         for node in 1..=3_i64 {
             let ahead = if own_machines { node * 1_000_000_000 } else { 0 };
@@ -67,7 +67,7 @@ const RECORD: &str = "record n1.journal n2.journal n3.journal --out run.journal"
 #[test]
 fn a_merged_journal_is_summarized_and_readable() {
     let journals = NodeJournals::new(false);
-    let printed = journals.run(RECORD).ok(0);
+    let printed = journals.run(RECORD).exits(0);
     for part in [
         "3 nodes · 3 incarnations · one machine, one clock",
         "messages lost                      0",
@@ -84,13 +84,13 @@ fn a_merged_journal_is_summarized_and_readable() {
     read.as_object_mut().unwrap().remove("recorded");
     read["lines"] = truth["lines"].clone();
     assert_eq!(read, truth);
-    assert!(journals.run("trace run.journal --summary").ok(0).contains("recorded from real processes"));
-    assert!(journals.run("replay run.journal").ok(0).contains("all as recorded"));
-    let gathered = journals.run("trace run.journal --clocks").ok(0);
+    assert!(journals.run("trace run.journal --summary").exits(0).contains("recorded from real processes"));
+    assert!(journals.run("replay run.journal").exits(0).contains("all as recorded"));
+    let gathered = journals.run("trace run.journal --clocks").exits(0);
     assert!(gathered.contains("node 3 shuts down"), "{gathered}");
     let steps = |text: &str| text.lines().filter(|line| line.ends_with(']')).map(str::to_owned).collect::<Vec<_>>();
     assert!(steps(&gathered).len() > 20, "{gathered}");
-    assert_eq!(steps(&gathered), steps(&journals.run("trace truth.journal --clocks").ok(0)));
+    assert_eq!(steps(&gathered), steps(&journals.run("trace truth.journal --clocks").exits(0)));
     assert!(!journals.0.path().join("run.journal.part").exists());
 }
 
@@ -98,19 +98,19 @@ fn a_merged_journal_is_summarized_and_readable() {
 #[test]
 fn times_of_several_machines_start_at_zero() {
     let journals = NodeJournals::new(true);
-    assert!(journals.run(RECORD).ok(0).contains("3 machines or boots"));
+    assert!(journals.run(RECORD).exits(0).contains("3 machines or boots"));
     let steps = |line: &str| {
-        let text = journals.run(line).ok(0);
+        let text = journals.run(line).exits(0);
         text.lines().filter(|line| !line.contains("shuts down")).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(steps("trace run.journal"), steps("trace truth.journal"));
-    journals.run("replay run.journal").ok(0);
+    journals.run("replay run.journal").exits(0);
 }
 
 #[test]
 fn the_journal_of_one_incarnation_can_be_traced_but_not_judged() {
     let journals = NodeJournals::new(true);
-    let shown = journals.run("trace n2.journal").ok(0);
+    let shown = journals.run("trace n2.journal").exits(0);
     assert!(shown.contains("request from") && !shown.contains("its clock"), "{shown}");
     for line in ["replay n2.journal", "trace n2.journal --summary"] {
         assert!(journals.run(line).error().contains("quorate record"));
@@ -122,9 +122,9 @@ fn an_incomplete_last_line_is_reported() {
     let journals = NodeJournals::new(false);
     let text = journals.read("n2.journal");
     journals.write("n2.journal", &text[..text.len() - 9]);
-    let printed = journals.run(RECORD).ok(0);
+    let printed = journals.run(RECORD).exits(0);
     assert!(printed.contains("torn: the last line of n2.journal is incomplete and was ignored."), "{printed}");
-    journals.run("replay run.journal").ok(0);
+    journals.run("replay run.journal").exits(0);
 }
 
 #[test]
@@ -173,13 +173,13 @@ fn inconsistent_journals_are_rejected_and_no_file_is_left() {
 #[test]
 fn pipes_and_links_are_written_to_and_not_replaced() {
     let journals = NodeJournals::new(false);
-    journals.run(RECORD).ok(0);
+    journals.run(RECORD).exits(0);
     let expected = journals.read("run.journal");
     let at = |name: &str| journals.0.path().join(name);
     assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
     let pipe = at("pipe");
     let reader = std::thread::spawn(move || fs::read_to_string(pipe).unwrap());
-    journals.run("record n1.journal n2.journal n3.journal --out pipe").ok(0);
+    journals.run("record n1.journal n2.journal n3.journal --out pipe").exits(0);
     assert_eq!(reader.join().unwrap(), expected);
     assert!(fs::symlink_metadata(at("pipe")).unwrap().file_type().is_fifo());
 
@@ -188,7 +188,7 @@ fn pipes_and_links_are_written_to_and_not_replaced() {
     journals.write("elsewhere/target.journal", "old");
     journals.run("record n1.journal n2.journal --out link").error();
     assert_eq!(journals.read("elsewhere/target.journal"), "old");
-    journals.run("record n1.journal n2.journal n3.journal --out link").ok(0);
+    journals.run("record n1.journal n2.journal n3.journal --out link").exits(0);
     assert!(at("link").is_symlink());
     assert_eq!(journals.read("elsewhere/target.journal"), expected);
     assert_eq!(fs::read_dir(at("elsewhere")).unwrap().count(), 1, "other files were left");
@@ -208,7 +208,7 @@ fn journals_of_two_runs_cause_a_warning() {
     journals.write("n2.journal", format!("{header}\n{}", steps.lines().map(early).collect::<String>()));
     let found = journals.run(&format!("{RECORD} --json")).json(0);
     assert!(found["raised"].as_u64().unwrap() > 1 && found["boots"] == 1, "{found}");
-    let printed = journals.run(RECORD).ok(0);
+    let printed = journals.run(RECORD).exits(0);
     assert!(
         printed.contains("warning: All journals come from one machine with one clock, but by that clock a message arrived before it was sent"),
         "{printed}"

@@ -1,4 +1,7 @@
 //! Runs commands and keeps their results.
+//!
+//! Exit codes: 0 if all properties hold, 1 if one fails, 2 after an error, 3 if the result is
+//! undecided.
 
 use serde_json::Value;
 use std::path::Path;
@@ -7,6 +10,7 @@ use std::process::{Command, Stdio};
 /// The result of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Run {
+    /// The exit code; `None` if a signal ended the program.
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -27,8 +31,8 @@ pub(crate) fn algorithms() -> Vec<String> {
 /// Runs a command line in a folder.
 pub(crate) fn run_in(folder: &Path, line: &str) -> Run {
     let words = words(line);
-    let skipped = usize::from(words.first().is_some_and(|word| word == "quorate"));
-    run_words(folder, &words[skipped..])
+    let arguments = words.strip_prefix(&["quorate".to_owned()]).unwrap_or(&words);
+    run_words(folder, arguments)
 }
 
 pub(crate) fn run_words(folder: &Path, words: &[impl AsRef<std::ffi::OsStr>]) -> Run {
@@ -50,7 +54,7 @@ pub(crate) fn quorate(folder: &Path) -> Command {
 impl Run {
     /// Returns the output. Fails unless the exit code is `code` and standard error is empty.
     #[track_caller]
-    pub(crate) fn ok(self, code: i32) -> String {
+    pub(crate) fn exits(self, code: i32) -> String {
         assert_eq!((self.code, self.err.as_str()), (Some(code), ""), "output:\n{}", self.out);
         self.out
     }
@@ -70,14 +74,15 @@ impl Run {
         self.err
     }
 
+    /// Returns the output as JSON. Fails unless the exit code is `code` and standard error is empty.
     #[track_caller]
     pub(crate) fn json(self, code: i32) -> Value {
-        serde_json::from_str(&self.ok(code)).unwrap()
+        serde_json::from_str(&self.exits(code)).unwrap()
     }
 }
 
-/// Shortens commands of documents and help: the start of a command, and an option with a small
-/// value.
+/// How to shorten commands of documents and help: the start of a command, an option, and a small
+/// value of the option.
 const BRIEF: [(&str, &str, &str); 10] = [
     ("quorate sweep", "--seeds", "10"),
     ("quorate sweep --family", "--seeds", "4"),
@@ -97,7 +102,7 @@ pub(crate) fn brief(line: &str) -> String {
     options.fold(line.to_owned(), |line, (_, option, value)| with_option(&line, option, value))
 }
 
-/// Returns the line with this value of an option instead of any other.
+/// Returns the line with this value of the option, added or in place of the present one.
 fn with_option(line: &str, option: &str, value: &str) -> String {
     let words: Vec<_> = line.split(' ').collect();
     let rest = match words.iter().position(|word| *word == option) {

@@ -72,7 +72,7 @@ fn a_saved_script_of_a_long_search_violates_the_same_property() {
 #[test]
 fn the_printed_script_is_the_saved_one() {
     let folder = tempfile::tempdir().unwrap();
-    let printed = run_in(folder.path(), "shrink ricart-agrawala-node-only --nodes 5").ok(0);
+    let printed = run_in(folder.path(), "shrink ricart-agrawala-node-only --nodes 5").exits(0);
     let script = fs::read_to_string(folder.path().join("ricart-agrawala-node-only.script")).unwrap();
     for line in script.lines().filter(|line| !line.starts_with('#')) {
         assert!(printed.contains(&format!("\n  {line}\n")), "no '{line}' in\n{printed}");
@@ -84,7 +84,7 @@ fn the_printed_script_is_the_saved_one() {
     );
     assert!(printed.ends_with(&format!("To see it again: {}\n", named_command(&script))), "{printed}");
     // Only the printed duration differs between runs.
-    let again = run_in(folder.path(), "shrink ricart-agrawala-node-only --nodes 5").ok(0);
+    let again = run_in(folder.path(), "shrink ricart-agrawala-node-only --nodes 5").exits(0);
     let timeless = |printed: &str| printed.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(timeless(&printed), timeless(&again));
     assert_eq!(fs::read_to_string(folder.path().join("ricart-agrawala-node-only.script")).unwrap(), script);
@@ -94,7 +94,7 @@ fn the_printed_script_is_the_saved_one() {
 fn journals_of_all_drivers_can_be_shrunk() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| run_in(folder.path(), line);
-    run("check ricart-agrawala-1981 --nodes 2 --rounds 3 --trace found.journal").ok(1);
+    run("check ricart-agrawala-1981 --nodes 2 --rounds 3 --trace found.journal").exits(1);
     let found = shrinks(folder.path(), "found.journal", "happened-before-order");
     assert_eq!(found["after"]["events"], 12);
     let walked = run(
@@ -102,15 +102,15 @@ fn journals_of_all_drivers_can_be_shrunk() {
     );
     assert_eq!(walked.code, Some(1), "{walked:?}");
     shrinks(folder.path(), "walked.journal", "exclusion");
-    run("sim toy-slip --nodes 4 --entries 40 --trace simulated.journal").ok(1);
+    run("sim toy-slip --nodes 4 --entries 40 --trace simulated.journal").exits(1);
     shrinks(folder.path(), "simulated.journal", "served");
     run("sim central --entries 5 --workload all --fault \"pause 1 at 2ms for 10ms\" --fault \"pause 2 at 5ms for 30ms\" \
          --fault \"pause 3 at 20ms\" --trace pauses.journal")
-    .ok(1);
+    .exits(1);
     let paused = shrinks(folder.path(), "pauses.journal", "served");
     assert!(paused["script"].as_str().unwrap().contains("pause "), "{paused}");
     // The counterexample with three nodes shrinks to two nodes.
-    run("check toy-slip --nodes 3 --rounds 3 --walks 1000 --trace slip.journal").ok(1);
+    run("check toy-slip --nodes 3 --rounds 3 --walks 1000 --trace slip.journal").exits(1);
     assert_eq!(shrinks(folder.path(), "slip.journal", "served")["after"]["nodes"], 2);
 }
 
@@ -131,7 +131,7 @@ fn all_steps_of_a_small_run_are_shown() {
     let folder = tempfile::tempdir().unwrap();
     let printed =
         run_in(folder.path(), "shrink replica-early-ack --chaos --disk uniform:0ms..40ms --seed 17 --property kept")
-            .ok(0);
+            .exits(0);
     assert!(printed.contains("than in its earlier incarnation (term "), "{printed}");
     assert_eq!(printed.matches("has applied entry 2").count(), 2, "{printed}");
     let script = fs::read_to_string(folder.path().join("replica-early-ack.script")).unwrap();
@@ -141,12 +141,12 @@ fn all_steps_of_a_small_run_are_shown() {
 #[test]
 fn a_script_goes_to_standard_output() {
     let folder = tempfile::tempdir().unwrap();
-    let script = run_in(folder.path(), "shrink toy-embrace --out -").ok(0);
+    let script = run_in(folder.path(), "shrink toy-embrace --out -").exits(0);
     assert!(script.starts_with("# Made small by quorate shrink: 'served' of toy-embrace fails.\n"), "{script}");
     fails_with(run_in(folder.path(), "shrink toy-embrace --out - --json"), &["--json and --out - both"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     fs::write(folder.path().join("toy-embrace.script"), script.as_bytes()).unwrap();
-    run_in(folder.path(), named_command(&script)).ok(1);
+    run_in(folder.path(), named_command(&script)).exits(1);
 }
 
 #[track_caller]
@@ -168,7 +168,7 @@ fn runs_that_cannot_be_shrunk_are_reported() {
     fails_with(run("shrink central --seeds 20"), &["With 20 seeds, starting at 1, every property holds"]);
     fails_with(run("shrink unknown"), &["'unknown', and no file of this name."]);
     fails_with(run("shrink toy-embrace --tries 0"), &["--tries: must be at least 1; got 0."]);
-    run("check toy-favourite --nodes 3 --rounds unbounded --trace lasso.journal").ok(1);
+    run("check toy-favourite --nodes 3 --rounds unbounded --trace lasso.journal").exits(1);
     fails_with(
         run("shrink lasso.journal"),
         &["In lasso.journal: cannot shrink a run that repeats forever", "quorate replay"],
@@ -179,7 +179,7 @@ fn runs_that_cannot_be_shrunk_are_reported() {
     }
     fs::write(folder.path().join("noise.journal"), "\u{1b}[2J\n").unwrap();
     fails_with(run("shrink noise.journal"), &["In noise.journal: This is not a journal"]);
-    run("sim central --trace calm.journal").ok(0);
+    run("sim central --trace calm.journal").exits(0);
     fails_with(run("shrink calm.journal"), &["In calm.journal: no property fails in this journal"]);
     let torn = fs::read(folder.path().join("lasso.journal")).unwrap();
     fs::write(folder.path().join("torn.journal"), &torn[..torn.len() - 9]).unwrap();
@@ -199,7 +199,7 @@ fn foreign_files_are_not_overwritten() {
         &["would overwrite the script"],
     );
     assert_eq!(fs::read_to_string(&mine).unwrap(), "acquire 1\nacquire 2\n");
-    run("sim toy-embrace --trace run.journal").ok(1);
+    run("sim toy-embrace --trace run.journal").exits(1);
     let journal = fs::read(folder.path().join("run.journal")).unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
     std::os::unix::fs::symlink("../run.journal", folder.path().join("sub/link")).unwrap();
@@ -211,14 +211,15 @@ fn foreign_files_are_not_overwritten() {
     let report = run("shrink toy-embrace --nodes 4 --script toy-embrace.script --out small --json").json(0);
     assert_eq!(report["after"]["nodes"], 2);
     fs::remove_file(&mine).unwrap();
-    run("shrink toy-embrace").ok(0);
-    run("shrink toy-embrace").ok(0);
+    run("shrink toy-embrace").exits(0);
+    run("shrink toy-embrace").exits(0);
 }
 
 #[test]
 fn the_number_of_tries_is_limited() {
     let folder = tempfile::tempdir().unwrap();
-    let printed = run_in(folder.path(), "shrink ricart-agrawala-first-only --nodes 4 --workload all --tries 30").ok(0);
+    let printed =
+        run_in(folder.path(), "shrink ricart-agrawala-first-only --nodes 4 --workload all --tries 30").exits(0);
     assert!(
         printed.contains("All 30 tries were used; more tries may reduce the run further: --tries 120."),
         "{printed}"
@@ -227,7 +228,8 @@ fn the_number_of_tries_is_limited() {
         run_in(folder.path(), "shrink ricart-agrawala-first-only --nodes 4 --workload all --tries 30 --json").json(0);
     assert_eq!((&report["end"], &report["tries"]), (&"out-of-tries".into(), &30.into()));
     let printed =
-        run_in(folder.path(), "shrink ricart-agrawala-first-only --nodes 4 --workload all --tries 1 --out none").ok(0);
+        run_in(folder.path(), "shrink ricart-agrawala-first-only --nodes 4 --workload all --tries 1 --out none")
+            .exits(0);
     assert!(printed.contains("The only try was used; more tries may reduce the run further: --tries 4."), "{printed}");
     assert!(printed.contains("No script was saved") && !folder.path().join("none").exists(), "{printed}");
 }
@@ -236,7 +238,7 @@ fn the_number_of_tries_is_limited() {
 fn a_minimal_run_is_reported_as_such() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("small"), "pause 1\nacquire 2\n").unwrap();
-    let printed = run_in(folder.path(), "shrink central --nodes 2 --script small --out smaller").ok(0);
+    let printed = run_in(folder.path(), "shrink central --nodes 2 --script small --out smaller").exits(0);
     assert!(printed.contains("The run cannot be reduced"), "{printed}");
     assert!(fs::read_to_string(folder.path().join("smaller")).unwrap().ends_with("\npause 1\nacquire 2\n"));
 }

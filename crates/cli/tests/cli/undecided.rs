@@ -31,7 +31,7 @@ fn a_stopped_run_leaves_eventual_properties_undecided() {
         let judged = report["properties"].as_array().unwrap().iter();
         let always: Vec<_> = judged.filter(|other| other["kind"] == "always").collect();
         assert!(!always.is_empty() && always.iter().all(|other| other["holds"] == true), "{line}: {report}");
-        let printed = run(&format!("sim {line}")).ok(3);
+        let printed = run(&format!("sim {line}")).exits(3);
         assert!(printed.contains(&format!("undecided: {why}")), "{line}: {printed}");
         assert!(printed.contains(&format!("stopped at {limit}, its limit")), "{line}: {printed}");
     }
@@ -42,7 +42,7 @@ fn a_property_decided_before_the_stop_stays_decided() {
     let broken = "sim ricart-agrawala-clock-only --nodes 5 --workload all --entries 200 --until 2s";
     let report = run(&format!("{broken} --json")).json(1);
     assert_eq!(property(&report, "exclusion")["holds"], false);
-    run("sim central --until 1h").ok(0);
+    run("sim central --until 1h").exits(0);
     // A stuck group has reached its end.
     let stuck = run("sim central --fault 'crash 1 at 1ms' --until 1h --json").json(1);
     assert_eq!((&stuck["ending"], &property(&stuck, "served")["holds"]), (&json!("stuck"), &json!(false)));
@@ -57,7 +57,7 @@ fn the_journal_of_a_stopped_run_is_judged_like_the_run() {
         for verb in ["replay run.journal --json", "trace run.journal --summary --json"] {
             assert_eq!(run_in(folder.path(), verb).json(3)["properties"], report["properties"], "{verb} after {line}");
         }
-        let drawn = run_in(folder.path(), "draw run.journal").ok(0);
+        let drawn = run_in(folder.path(), "draw run.journal").exits(0);
         assert!(!drawn.contains(&format!("{open} fails")), "{line}: {drawn}");
     }
 }
@@ -73,7 +73,7 @@ fn a_sweep_counts_undecided_seeds() {
         let row = property(&report, open);
         assert_eq!((&row["holds"], &row["seeds"], &row["undecided"]), (&Value::Null, &json!(0), &json!(1)), "{line}");
     }
-    let printed = run("sweep central --workload all --until 1ms --seeds 5").ok(3);
+    let printed = run("sweep central --workload all --until 1ms --seeds 5").exits(3);
     assert!(printed.contains("undecided with every seed"), "{printed}");
     assert!(printed.contains("With seed 1, 'served' is undecided: the run was stopped at 1ms (--until)"), "{printed}");
 }

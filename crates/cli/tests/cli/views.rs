@@ -38,8 +38,8 @@ fn views_of_members_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let line = "sim central --views --membership replica --entries 6 --think uniform:0s..1s --fault 'crash 2 at 1s' \
                 --trace run.journal";
-    run_in(folder.path(), line).ok(0);
-    run_in(folder.path(), "draw run.journal --from 995ms --to 1100ms --svg run.svg").ok(0);
+    run_in(folder.path(), line).exits(0);
+    run_in(folder.path(), "draw run.journal --from 995ms --to 1100ms --svg run.svg").exits(0);
     let picture = std::fs::read_to_string(folder.path().join("run.svg")).unwrap();
     assert!(picture.contains("view 2: 1,3"), "bands of views");
 }

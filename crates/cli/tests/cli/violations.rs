@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 
 #[track_caller]
-fn printed_command(printed: &str) -> &str {
+fn command_to_repeat(printed: &str) -> &str {
     printed
         .lines()
         .find_map(|line| line.strip_prefix("To see it again: "))
@@ -26,15 +26,15 @@ fn a_failing_run_shows_its_steps_and_can_be_repeated() {
         ("sim central --fault 'cut 1 | rest at 3ms' --links bare --hold fixed:7ms --think uniform:0ms..1us", "served"),
         ("sim ricart-agrawala --loss 0.3 --links bare --seed 7 --latency long-tail:2ms --requesters 1,3", "served"),
     ] {
-        let printed = run(line).ok(1);
+        let printed = run(line).exits(1);
         let steps_shown = printed
             .split_once(&format!("The steps that lead to the violation of '{property}':"))
             .unwrap_or_else(|| panic!("{printed}"))
             .1;
         assert!(steps_shown.contains("[ ] acting node"), "{printed}");
-        assert_eq!(run(printed_command(&printed)).ok(1), printed);
-        let steps = run(&format!("{line} --steps")).ok(1);
-        assert_eq!(printed_command(&steps), printed_command(&printed));
+        assert_eq!(run(command_to_repeat(&printed)).exits(1), printed);
+        let steps = run(&format!("{line} --steps")).exits(1);
+        assert_eq!(command_to_repeat(&steps), command_to_repeat(&printed));
         assert_eq!(failing_lines(&steps), failing_lines(&printed));
     }
 }
@@ -47,8 +47,8 @@ fn the_printed_command_repeats_every_setting() {
                 --think long-tail:4ms --loss 12.5% --duplicate 0.0625 --fifo --links reliable --try 0.1 --cancel 0.2 \
                 --fault 'pause 2 at 3ms for 4ms' --fault 'link 1 > 2 latency fixed:9ms' \
                 --random-faults pause=2,skew --until 90s";
-    let printed = run(line).ok(1);
-    let command = printed_command(&printed);
+    let printed = run(line).exits(1);
+    let command = command_to_repeat(&printed);
     let flags = line.split_whitespace().filter(|word| word.starts_with("--"));
     flags.for_each(|flag| assert!(command.contains(flag), "no {flag} in {command}"));
     let hash = |line: &str| run(&format!("{line} --json")).json(1)["trace_hash"].clone();
@@ -61,8 +61,8 @@ fn a_script_may_have_any_name() {
     for name in ["script", "my script.txt", "it's $HOME", "a\"b`c"] {
         fs::write(folder.path().join(name), "crash 1 at 2ms\nacquire 2 at 5ms\n").unwrap();
         let words = ["sim", "central", "--script", name];
-        let printed = crate::run::run_words(folder.path(), &words).ok(1);
-        assert_eq!(run_in(folder.path(), printed_command(&printed)).ok(1), printed);
+        let printed = crate::run::run_words(folder.path(), &words).exits(1);
+        assert_eq!(run_in(folder.path(), command_to_repeat(&printed)).exits(1), printed);
     }
 }
 
@@ -72,34 +72,35 @@ fn run_seeds_one_by_one(line: &str, seeds: std::ops::RangeInclusive<u64>) -> (u6
     (failing[0], failing.len())
 }
 
-fn without_time(mut report: Value) -> Value {
+fn without_duration(mut report: Value) -> Value {
     report.as_object_mut().unwrap().remove("seconds").unwrap();
     report
 }
 
-const RARE: &str = "ricart-agrawala-clock-only --nodes 2 --entries 4 --think uniform:0ms..40ms";
+/// Arguments of a run that fails with few seeds.
+const RARELY_FAILING: &str = "ricart-agrawala-clock-only --nodes 2 --entries 4 --think uniform:0ms..40ms";
 
 #[test]
 fn a_sweep_reports_the_lowest_failing_seed() {
-    let (lowest, failing) = run_seeds_one_by_one(RARE, 1..=70);
+    let (lowest, failing) = run_seeds_one_by_one(RARELY_FAILING, 1..=70);
     assert!(lowest > 2 && failing > 2, "choose another line: {lowest}, {failing}");
-    let printed = run(&format!("sweep {RARE} --seeds 70")).ok(1);
+    let printed = run(&format!("sweep {RARELY_FAILING} --seeds 70")).exits(1);
     assert!(printed.contains(&format!("\nWith seed {lowest}, 'exclusion' fails: ")), "{printed}");
     assert!(printed.contains("--keep-going"), "{printed}");
-    let again = run(printed_command(&printed)).ok(1);
+    let again = run(command_to_repeat(&printed)).exits(1);
     let steps_shown = |printed: &str| {
         printed.split_once("The steps that lead to").unwrap().1.split_once("To see").unwrap().0.to_owned()
     };
     assert_eq!(steps_shown(&printed), steps_shown(&again));
-    assert_eq!(printed_command(&printed), printed_command(&again));
+    assert_eq!(command_to_repeat(&printed), command_to_repeat(&again));
 
-    let report = run(&format!("sweep {RARE} --seeds 70 --json")).json(1);
+    let report = run(&format!("sweep {RARELY_FAILING} --seeds 70 --json")).json(1);
     assert_eq!(
         (&report["failure"]["seed"], &report["seeds"], &report["failed"]),
         (&lowest.into(), &lowest.into(), &1.into())
     );
-    assert_eq!(report["failure"]["replay"], printed_command(&printed));
-    let counted = run(&format!("sweep {RARE} --seeds 70 --keep-going --json")).json(1);
+    assert_eq!(report["failure"]["replay"], command_to_repeat(&printed));
+    let counted = run(&format!("sweep {RARELY_FAILING} --seeds 70 --keep-going --json")).json(1);
     assert_eq!(
         (&counted["failure"]["seed"], &counted["seeds"], &counted["failed"]),
         (&lowest.into(), &70.into(), &failing.into())
@@ -110,19 +111,19 @@ fn a_sweep_reports_the_lowest_failing_seed() {
 fn a_sweep_does_not_depend_on_its_threads() {
     for flags in ["", "--keep-going"] {
         let report = |threads: u32| {
-            let line = format!("sweep {RARE} --seeds 400 --threads {threads} {flags} --json");
-            without_time(run(&line).json(1))
+            let line = format!("sweep {RARELY_FAILING} --seeds 400 --threads {threads} {flags} --json");
+            without_duration(run(&line).json(1))
         };
-        let alone = report(1);
+        let single_threaded = report(1);
         for threads in [2, 2, 3, 8] {
-            assert_eq!(report(threads), alone, "{threads} threads {flags}");
+            assert_eq!(report(threads), single_threaded, "{threads} threads {flags}");
         }
     }
 }
 
 #[test]
 fn a_sweep_without_contention_is_reported() {
-    let printed = run("sweep central --seeds 3 --entries 2 --think uniform:0ms..1h").ok(1);
+    let printed = run("sweep central --seeds 3 --entries 2 --think uniform:0ms..1h").exits(1);
     assert!(printed.contains("sometimes   contention              never happened"), "{printed}");
     assert!(printed.contains("'contention' happened with no seed, so the sweep shows little"), "{printed}");
 }
@@ -132,7 +133,7 @@ fn a_sweep_without_contention_is_reported() {
 #[test]
 fn the_steps_end_with_the_violation() {
     let printed =
-        run("sim ricart-agrawala-clock-only --latency fixed:1ms --workload all --nodes 50 --entries 50").ok(1);
+        run("sim ricart-agrawala-clock-only --latency fixed:1ms --workload all --nodes 50 --entries 50").exits(1);
     let steps_shown = printed.split("The steps that lead to").nth(1).unwrap();
     let last = steps_shown.lines().rfind(|line| line.contains(" from ")).unwrap();
     assert!(last.contains("ENTERS"), "{steps_shown}");
@@ -141,7 +142,7 @@ fn the_steps_end_with_the_violation() {
 /// The steps include old faults, and leave out retransmissions.
 #[test]
 fn the_steps_keep_faults_and_drop_retransmissions() {
-    let printed = run("sim ricart-agrawala --loss 0.1 --fault \"crash 2 at 20ms\"").ok(1);
+    let printed = run("sim ricart-agrawala --loss 0.1 --fault \"crash 2 at 20ms\"").exits(1);
     let steps_shown = printed.split("The steps that lead to").nth(1).unwrap();
     assert!(steps_shown.contains("node 2 crashes") && steps_shown.contains("RA-1 requests entry"), "{steps_shown}");
     assert!(

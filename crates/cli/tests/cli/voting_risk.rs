@@ -17,12 +17,12 @@ fn the_default_example_is_correct_in_text_and_json() {
     assert!((number("violation_probability") / 2.131_848_882_196_178e-43 - 1.0).abs() < 1e-12, "{report}");
     assert!((number("log10") + 42.671_243_583_864_2).abs() < 1e-9, "{report}");
     assert!((number("p") * 1080.0 - 1.0).abs() < 1e-15 && report["simulated"].is_null());
-    let printed = run(EXAMPLE).ok(0);
+    let printed = run(EXAMPLE).exits(0);
     for part in ["24 of 32 votes admit a node", "16 or more of those voters", "2.132e-43", "2.005e-67", "10^-40"] {
         assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
     // The example is the default.
-    assert_eq!(run("voting-risk").ok(0), printed);
+    assert_eq!(run("voting-risk").exits(0), printed);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn check_simulation(method: &str) {
     assert!(number("low") < predicted && predicted < number("high"), "{report}");
     assert_eq!(run(&format!("{line} --json")).json(0), report, "the same seed draws the same");
     assert_eq!(simulated["by"], method);
-    let printed = run(&line).ok(0);
+    let printed = run(&line).exits(0);
     assert!(printed.contains("of 2,000 ") && printed.contains("with 99 % confidence (Wilson)"), "{printed}");
 }
 
@@ -107,7 +107,7 @@ fn the_page_matches_the_command() {
         };
         let (interval, lifetime) = times.split_once(" of ").expect("two durations");
         let line = format!("voting-risk --replicas {replicas} --majority {majority} --simulate never");
-        let printed = run(&format!("{line} --interval {interval} --lifetime {lifetime}")).ok(0);
+        let printed = run(&format!("{line} --interval {interval} --lifetime {lifetime}")).exits(0);
         let said = printed.lines().find(|line| line.contains("  formula")).expect("the formula");
         assert!(said.contains(&format!(" {chance} ")), "the page says {chance} of {row}:\n{printed}");
         assert!(
@@ -119,6 +119,6 @@ fn the_page_matches_the_command() {
     }
     assert!(checked >= 12, "only {checked} rows were found");
     for line in page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands").lines() {
-        run(line).ok(0);
+        run(line).exits(0);
     }
 }

@@ -37,7 +37,7 @@ fn a_cycle_of_two() {
         then these continue: P1, P3
         a new search finds no deadlock
     "#]]
-    .assert_eq(&run("wait-for --example printer-and-scanner").ok(1));
+    .assert_eq(&run("wait-for --example printer-and-scanner").exits(1));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_cycle_without_a_deadlock() {
         waiting, but will continue: P1 (waits for P2 or P4), P2 (waits for P3), P3 (waits for P1), P5 (waits for P2 and P3)
         free: P4
     "#]]
-    .assert_eq(&run("wait-for --example or-cycle").ok(0));
+    .assert_eq(&run("wait-for --example or-cycle").exits(0));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_knot() {
         then these continue: P1, P2, P3, P5
         a new search finds no deadlock
     "#]]
-    .assert_eq(&run("wait-for --example knot").ok(1));
+    .assert_eq(&run("wait-for --example knot").exits(1));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_semaphore_with_a_cycle_and_no_deadlock() {
         waiting, but will continue: Auditor (waits for a permit of pool, which Reader and Writer hold), Writer (waits for table:employees;row:15, which Auditor holds)
         free: Reader
     "#]]
-    .assert_eq(&run("wait-for --example semaphore").ok(0));
+    .assert_eq(&run("wait-for --example semaphore").exits(0));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn an_empty_graph_has_no_deadlock_and_a_misspelling_is_noted() {
 #[test]
 fn the_picture_marks_the_deadlock() {
     let folder = tempfile::tempdir().unwrap();
-    let printed = run_in(folder.path(), "wait-for --example philosophers --svg table.svg").ok(1);
+    let printed = run_in(folder.path(), "wait-for --example philosophers --svg table.svg").exits(1);
     assert!(printed.contains("deadlock: a cycle of 5") && printed.ends_with("  picture: table.svg\n"), "{printed}");
     let svg = fs::read_to_string(folder.path().join("table.svg")).unwrap();
     picture(&svg);
@@ -186,7 +186,7 @@ fn a_large_graph_is_reported_but_not_drawn() {
 #[test]
 fn the_page_on_deadlocks_is_current() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/deadlocks.md")).unwrap();
-    let printed = run("wait-for --example printer-and-scanner").ok(1);
+    let printed = run("wait-for --example printer-and-scanner").exits(1);
     assert!(page.contains(&format!("```text\n{printed}```")), "the page does not show:\n{printed}");
     let folder = tempfile::tempdir().unwrap();
     let graphs = fs::canonicalize(Path::new(ROOT).join("docs/wait-for")).unwrap();

@@ -16,7 +16,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Element>, String> {
     let mut reader = Reader { rest: text, elements: Vec::new(), open: Vec::new() };
     reader.skip_declaration();
     while !reader.rest.is_empty() {
-        reader.step()?;
+        reader.read_next()?;
     }
     match (reader.open.last(), reader.elements.is_empty()) {
         (Some(open), _) => Err(format!("<{}> is never closed", reader.elements[*open].name)),
@@ -32,6 +32,7 @@ fn is_allowed(character: char) -> bool {
 struct Reader<'a> {
     rest: &'a str,
     elements: Vec<Element>,
+    /// The indices of the elements that enclose `rest`, outermost first.
     open: Vec<usize>,
 }
 
@@ -42,25 +43,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn step(&mut self) -> Result<(), String> {
+    /// Reads a comment, a tag or a text.
+    fn read_next(&mut self) -> Result<(), String> {
         if let Some(rest) = self.rest.strip_prefix("<!--") {
             let (comment, rest) = rest.split_once("-->").ok_or("a comment does not end")?;
             self.rest = rest;
             return if comment.contains("--") { Err("a comment has -- in it".into()) } else { Ok(()) };
         }
         if let Some(rest) = self.rest.strip_prefix("</") {
-            return self.close(rest);
+            return self.read_end_tag(rest);
         }
         if let Some(rest) = self.rest.strip_prefix('<') {
-            return self.begin(rest);
+            return self.read_start_tag(rest);
         }
         let end = self.rest.find('<').unwrap_or(self.rest.len());
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
-        self.text(text)
+        self.add_text(text)
     }
 
-    fn text(&mut self, text: &str) -> Result<(), String> {
+    fn add_text(&mut self, text: &str) -> Result<(), String> {
         if text.contains("]]>") {
             return Err("]]> is not allowed in text".into());
         }
@@ -73,7 +75,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn close(&mut self, rest: &'a str) -> Result<(), String> {
+    fn read_end_tag(&mut self, rest: &'a str) -> Result<(), String> {
         let (name, rest) = rest.split_once('>').ok_or("an end tag does not end")?;
         self.rest = rest;
         match self.open.pop() {
@@ -82,29 +84,29 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn begin(&mut self, rest: &'a str) -> Result<(), String> {
+    fn read_start_tag(&mut self, rest: &'a str) -> Result<(), String> {
         if self.open.is_empty() && !self.elements.is_empty() {
             return Err("there is a second root".into());
         }
-        let (name, mut rest) = word(rest)?;
+        let (name, mut rest) = split_name(rest)?;
         let mut attributes: Vec<(String, String)> = Vec::new();
         loop {
-            let spaced = rest.trim_start();
-            if let Some(after) = spaced.strip_prefix("/>") {
+            let trimmed = rest.trim_start();
+            if let Some(after) = trimmed.strip_prefix("/>") {
                 self.elements.push(Element { name, attributes, text: String::new() });
                 self.rest = after;
                 return Ok(());
             }
-            if let Some(after) = spaced.strip_prefix('>') {
+            if let Some(after) = trimmed.strip_prefix('>') {
                 self.open.push(self.elements.len());
                 self.elements.push(Element { name, attributes, text: String::new() });
                 self.rest = after;
                 return Ok(());
             }
-            if spaced.len() == rest.len() {
+            if trimmed.len() == rest.len() {
                 return Err(format!("no space before an attribute of <{name}>"));
             }
-            let (attribute, after) = word(spaced)?;
+            let (attribute, after) = split_name(trimmed)?;
             let after = after.strip_prefix('=').ok_or_else(|| format!("{attribute} has no value"))?;
             let quote = after.chars().next().filter(|quote| "'\"".contains(*quote)).ok_or("a value without quotes")?;
             let (value, after) = after[1..].split_once(quote).ok_or("a value does not end")?;
@@ -118,7 +120,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Splits off a leading name.
-fn word(text: &str) -> Result<(String, &str), String> {
+fn split_name(text: &str) -> Result<(String, &str), String> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || "-_:.".contains(character);
     let end = text.find(|character| !is_part(character)).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
@@ -129,6 +131,7 @@ fn word(text: &str) -> Result<(String, &str), String> {
     }
 }
 
+/// Replaces entities such as `&lt;` by their characters.
 fn decode(text: &str) -> Result<String, String> {
     let mut parts = text.split('&');
     let mut decoded = parts.next().unwrap_or_default().to_owned();

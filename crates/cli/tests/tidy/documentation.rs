@@ -3,7 +3,7 @@
 use super::{File, Findings, rust_files};
 
 /// The published crates, whose documentation users read.
-const PUBLISHED: [&str; 9] = ["core", "journal", "sim", "check", "store", "replica", "drive", "net", "quorate"];
+const PUBLISHED_CRATES: [&str; 9] = ["core", "journal", "sim", "check", "store", "replica", "drive", "net", "quorate"];
 
 #[test]
 fn every_public_item_of_a_published_crate_is_documented() {
@@ -18,16 +18,17 @@ fn every_public_item_of_a_published_crate_is_documented() {
         }
     }
     assert!(documented > 1_000, "only {documented} documented items found: if the format changed, adapt this test");
-    findings.settle(
+    findings.assert_empty(
         "every public item of a published crate has a documentation comment",
         "Say what a caller must know: what it does, what it returns, when it fails. Fields and variants may go without.",
     );
 }
 
 pub(super) fn is_published(path: &str) -> bool {
-    let sources =
-        PUBLISHED.iter().find_map(|name| path.strip_prefix("crates/")?.strip_prefix(name)?.strip_prefix("/src/"));
-    sources.is_some_and(|within| !within.split(['/', '.']).any(|part| part == "tests"))
+    let path_inside = PUBLISHED_CRATES
+        .iter()
+        .find_map(|name| path.strip_prefix("crates/")?.strip_prefix(name)?.strip_prefix("/src/"));
+    path_inside.is_some_and(|path| !path.split(['/', '.']).any(|part| part == "tests"))
 }
 
 /// Public functions, types, traits with their methods, and constants: the line number, the line,
@@ -36,7 +37,7 @@ pub(super) fn public_items(file: &File) -> Vec<(usize, &str, String)> {
     let mut items = Vec::new();
     let (mut comment, mut is_attribute) = (String::new(), false);
     // The indentation of the enclosing public trait.
-    let mut inside: Option<usize> = None;
+    let mut trait_indentation: Option<usize> = None;
     for (number, line) in file.lines() {
         let text = line.trim_start();
         let indentation = line.len() - text.len();
@@ -49,18 +50,18 @@ pub(super) fn public_items(file: &File) -> Vec<(usize, &str, String)> {
             is_attribute = !text.ends_with(']');
             continue;
         }
-        if inside == Some(indentation) && text == "}" {
-            inside = None;
+        if trait_indentation == Some(indentation) && text == "}" {
+            trait_indentation = None;
         }
-        let item = match (text.strip_prefix("pub "), inside) {
+        let item = match (text.strip_prefix("pub "), trait_indentation) {
             (Some(item), _) => Some(item),
-            (None, Some(outer)) if indentation == outer + 4 => Some(text),
+            (None, Some(of_trait)) if indentation == of_trait + 4 => Some(text),
             (None, _) => None,
         };
         if let Some(item) = item.filter(|item| is_item(item)) {
             items.push((number, text, comment.trim().to_owned()));
             if item.starts_with("trait ") && !text.ends_with("{}") {
-                inside = Some(indentation);
+                trait_indentation = Some(indentation);
             }
         }
         comment.clear();
@@ -80,8 +81,8 @@ fn items_without_a_comment_are_found() {
     let text = "/// A.\n#[error(\n    \"a\"\n)]\npub struct A {\n    pub a: u8,\n}\npub fn b() {}\n/// C.\npub trait C {\n    fn d();\n\
                 \n    /// E.\n    fn e() {\n        fn f() {}\n    }\n}\nfn g() {}\npub(crate) fn h() {}\npub use x::Y;\npub mod z;\n";
     let file = File { path: "x.rs".into(), text: text.into() };
-    let missing = public_items(&file).into_iter().filter(|item| item.2.is_empty());
-    assert_eq!(missing.map(|item| item.1).collect::<Vec<_>>(), ["pub fn b() {}", "fn d();"]);
+    let undocumented = public_items(&file).into_iter().filter(|(_, _, comment)| comment.is_empty());
+    assert_eq!(undocumented.map(|(_, item, _)| item).collect::<Vec<_>>(), ["pub fn b() {}", "fn d();"]);
     assert!(is_published("crates/core/src/mutex/central.rs") && !is_published("crates/core/src/mutex/tests/x.rs"));
     assert!(!is_published("crates/net/src/link/tests.rs") && !is_published("crates/lab/src/spec.rs"));
 }

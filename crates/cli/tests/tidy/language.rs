@@ -31,7 +31,7 @@ const THIS_FILE: &str = "crates/cli/tests/tidy/language.rs";
 #[test]
 fn prose_is_wrapped() {
     let mut findings = Findings::default();
-    for file in written_files() {
+    for file in files_with_prose() {
         for (number, line) in prose(&file) {
             let columns = line.chars().count();
             if columns > PROSE_COLUMNS && can_be_broken(line) {
@@ -39,7 +39,7 @@ fn prose_is_wrapped() {
             }
         }
     }
-    findings.settle(
+    findings.assert_empty(
         &format!("prose in comments and Markdown has at most {PROSE_COLUMNS} columns"),
         "Break the line at a space. Tables, code blocks and single long words are exempt.",
     );
@@ -56,7 +56,7 @@ fn no_documentation_comment_is_too_short() {
             }
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "the documentation comment of a public item has at least three words",
         "Say what a caller must know: what the item does, what it returns, when it fails.",
     );
@@ -65,22 +65,22 @@ fn no_documentation_comment_is_too_short() {
 #[test]
 fn no_retired_word_returns() {
     let mut findings = Findings::default();
-    for file in written_files() {
+    for file in files_with_prose() {
         for (number, line) in file.lines().filter(|(_, line)| !is_written_form(line)) {
             for word in retired(line) {
                 findings.add(&file.path, number, format_args!("has \"{word}\""));
             }
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "no file uses a retired word",
         "Name the actor (the coordinator, a waiter, no client) or use the field's term; docs/glossary.md lists them.",
     );
 }
 
-fn written_files() -> impl Iterator<Item = File> {
-    let is_written = |path: &str| path.ends_with(".rs") || path.ends_with(".md") || ["check", "fix"].contains(&path);
-    files().into_iter().filter(move |file| is_written(&file.path) && file.path != THIS_FILE)
+fn files_with_prose() -> impl Iterator<Item = File> {
+    let has_prose = |path: &str| path.ends_with(".rs") || path.ends_with(".md") || ["check", "fix"].contains(&path);
+    files().into_iter().filter(move |file| has_prose(&file.path) && file.path != THIS_FILE)
 }
 
 /// Whether a line fixes a name in journals or JSON, which must not change.
@@ -114,10 +114,10 @@ fn prose(file: &File) -> Vec<(usize, &str)> {
 /// Whether a line has a space, outside of a code span, at which it can be broken.
 fn can_be_broken(line: &str) -> bool {
     let text = line.trim_start_matches([' ', '/', '!', '-', '*']);
-    let mut in_span = false;
+    let mut in_code_span = false;
     text.chars().any(|c| {
-        in_span ^= c == '`';
-        c == ' ' && !in_span
+        in_code_span ^= c == '`';
+        c == ' ' && !in_code_span
     })
 }
 
@@ -156,12 +156,12 @@ fn prose_is_distinguished_from_code_and_tables() {
 
 #[test]
 fn retired_words_are_found_in_names_and_sentences() {
-    let first = RETIRED_WORDS.split(' ').next().expect("a word");
-    let second = RETIRED_PHRASES[0];
-    let capital: String = first.chars().take(1).flat_map(char::to_uppercase).chain(first.chars().skip(1)).collect();
-    for line in [format!("/// If {first} waits"), format!("struct {capital}Waits;"), format!("fn the_{first}()")] {
-        assert_eq!(retired(&line), [first], "{line}");
+    let word = RETIRED_WORDS.split(' ').next().expect("a word");
+    let phrase = RETIRED_PHRASES[0];
+    let capitalized: String = word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)).collect();
+    for line in [format!("/// If {word} waits"), format!("struct {capitalized}Waits;"), format!("fn the_{word}()")] {
+        assert_eq!(retired(&line), [word], "{line}");
     }
-    assert_eq!(retired(&format!("Nodes {second} clients")), [second]);
-    assert!(retired(&format!("un{first}ish")).is_empty());
+    assert_eq!(retired(&format!("Nodes {phrase} clients")), [phrase]);
+    assert!(retired(&format!("un{word}ish")).is_empty());
 }

@@ -1,7 +1,7 @@
 //! Conventions for every `Cargo.toml`: the core has no dependencies, ARCHITECTURE.md explains every
 //! dependency, and published crates have complete metadata.
 
-use super::{File, Findings, files, read, read_if_there};
+use super::{File, Findings, files, read, try_read};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
@@ -9,16 +9,16 @@ fn the_core_depends_on_nothing_but_optional_serde_and_its_format() {
     let manifest = read("crates/core/Cargo.toml");
     let mut findings = Findings::default();
     for dependency in dependencies(&manifest.text) {
-        let for_tests = dependency.table == "dev-dependencies";
-        let serde = dependency.table == "dependencies"
+        let is_for_tests = dependency.table == "dev-dependencies";
+        let is_allowed = dependency.table == "dependencies"
             && ["serde", "postcard"].contains(&dependency.name.as_str())
-            && dependency.terms.contains("optional=true");
-        if !for_tests && !serde {
+            && dependency.specification.contains("optional=true");
+        if !is_for_tests && !is_allowed {
             let Dependency { line, table, name, .. } = dependency;
             findings.add(&manifest.path, line, format_args!("`{name}` in [{table}]"));
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "the core depends on nothing but `serde` and `postcard`, which are optional",
         "Remove it: code that needs a library belongs to a driver (sim, net) or to the crate that shows results. Mark serde\n\
          itself `optional = true`. Tests may use any crate: [dev-dependencies].",
@@ -27,12 +27,12 @@ fn the_core_depends_on_nothing_but_optional_serde_and_its_format() {
 
 #[test]
 fn every_dependency_is_explained_in_the_architecture() {
-    let architecture = read_if_there("ARCHITECTURE.md");
+    let architecture = try_read("ARCHITECTURE.md");
     let mut first_named: BTreeMap<String, (String, usize)> = BTreeMap::new();
     for manifest in files().into_iter().filter(|file| file.path.ends_with("Cargo.toml")) {
         for Dependency { line, name, .. } in dependencies(&manifest.text) {
-            let ours = name == "quorate" || name.starts_with("quorate-");
-            if !ours {
+            let is_workspace_crate = name == "quorate" || name.starts_with("quorate-");
+            if !is_workspace_crate {
                 first_named.entry(name).or_insert((manifest.path.clone(), line));
             }
         }
@@ -46,7 +46,7 @@ fn every_dependency_is_explained_in_the_architecture() {
             None => findings.add(&path, line, format_args!("`{name}`: there is no ARCHITECTURE.md to mention it")),
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "every dependency is explained in ARCHITECTURE.md",
         "Add a line to its table of dependencies: the name in backticks, what it is used for, why this one. If there is\n\
          no good reason for it, remove the dependency from Cargo.toml (and from [workspace.dependencies]).",
@@ -57,25 +57,25 @@ fn every_dependency_is_explained_in_the_architecture() {
 fn every_published_crate_has_metadata_and_published_dependencies() {
     let manifests: Vec<_> = files().into_iter().filter(|file| file.path.ends_with("/Cargo.toml")).collect();
     let unpublished: BTreeSet<_> =
-        manifests.iter().filter(|file| !is_published(file)).map(|file| package(&file.text)).collect();
+        manifests.iter().filter(|file| !is_published(file)).map(|file| package_name(&file.text)).collect();
     assert!(unpublished.len() < manifests.len(), "no crate is published: if the format changed, adapt this test");
     let mut findings = Findings::default();
     for manifest in manifests.iter().filter(|file| is_published(file)) {
         for key in ["description", "license", "repository", "readme", "keywords", "categories"] {
-            let says = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', '.']));
-            if !manifest.text.lines().any(says) {
+            let sets_key = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', '.']));
+            if !manifest.text.lines().any(sets_key) {
                 findings.add(&manifest.path, 1, format_args!("has no `{key}`"));
             }
         }
-        for Dependency { line, table, name, terms } in dependencies(&manifest.text) {
+        for Dependency { line, table, name, specification } in dependencies(&manifest.text) {
             // Packaging leaves out development dependencies with a path and no version.
-            let is_left_out = table == "dev-dependencies" && terms.contains("path=");
+            let is_left_out = table == "dev-dependencies" && specification.contains("path=");
             if unpublished.contains(name.as_str()) && !is_left_out {
                 findings.add(&manifest.path, line, format_args!("needs `{name}`, which is not published"));
             }
         }
     }
-    findings.settle(
+    findings.assert_empty(
         "a published crate has complete metadata and depends only on published crates",
         "Complete [package]. Tests may use an unpublished crate by its path alone, without a version. A crate that is not\n\
          published has `publish = false`.",
@@ -86,7 +86,7 @@ fn is_published(manifest: &File) -> bool {
     !manifest.text.lines().any(|line| line == "publish = false")
 }
 
-pub(super) fn package(manifest: &str) -> &str {
+pub(super) fn package_name(manifest: &str) -> &str {
     let name = manifest.lines().find_map(|line| line.strip_prefix("name = "));
     name.unwrap_or_default().trim_matches('"')
 }
@@ -98,43 +98,45 @@ pub(super) struct Dependency {
     /// The name of the package, also where the manifest renames it.
     pub(super) name: String,
     /// The rest of its entry in the manifest, without blanks.
-    pub(super) terms: String,
+    pub(super) specification: String,
 }
 
 /// All dependencies of a manifest, in any of TOML's notations.
 pub(super) fn dependencies(manifest: &str) -> Vec<Dependency> {
     let mut found: Vec<Dependency> = Vec::new();
     let mut table = String::new();
-    let mut depth = 0;
+    let mut bracket_depth = 0;
     for (index, line) in manifest.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
         let compact: String = line.split_whitespace().collect();
-        let new = |table: &str, name: &str, terms: &str| Dependency {
+        let dependency = |table: &str, name: &str, specification: &str| Dependency {
             line: index + 1,
             table: table.into(),
             name: name.trim_matches(['"', '\'']).into(),
-            terms: terms.into(),
+            specification: specification.into(),
         };
-        if let Some(title) = compact.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|_| depth == 0) {
+        if let Some(title) =
+            compact.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|_| bracket_depth == 0)
+        {
             table = title.into();
             match table.rsplit_once('.') {
-                Some((list, name)) if list.ends_with("dependencies") => found.push(new(list, name, "")),
+                Some((list, name)) if list.ends_with("dependencies") => found.push(dependency(list, name, "")),
                 Some(_) | None => {}
             }
-        } else if table.ends_with("dependencies") && depth == 0 {
-            if let Some((key, terms)) = compact.split_once('=') {
+        } else if table.ends_with("dependencies") && bracket_depth == 0 {
+            if let Some((key, specification)) = compact.split_once('=') {
                 // `serde.workspace = true`
                 let (name, dotted) = key.split_once('.').unwrap_or((key, ""));
-                found.push(new(&table, name, &format!("{dotted}={terms}")));
+                found.push(dependency(&table, name, &format!("{dotted}={specification}")));
             }
         } else if let Some(last) = found.last_mut().filter(|_| table.contains("dependencies")) {
-            last.terms.push_str(&compact);
+            last.specification.push_str(&compact);
         }
         let opened = line.matches(['[', '{']).count();
-        depth = (depth + opened).saturating_sub(line.matches([']', '}']).count());
+        bracket_depth = (bracket_depth + opened).saturating_sub(line.matches([']', '}']).count());
     }
     for dependency in &mut found {
-        if let Some((_, rest)) = dependency.terms.split_once("package=\"") {
+        if let Some((_, rest)) = dependency.specification.split_once("package=\"") {
             dependency.name = rest.split('"').next().unwrap_or_default().into();
         }
     }
@@ -150,7 +152,7 @@ fn dependencies_are_read_in_every_form() {
                     [target.'cfg(unix)'.dependencies.e]\nversion = \"1\"\npackage = \"f\"\n[features]\ng = []\n";
     let found: Vec<_> = dependencies(manifest)
         .into_iter()
-        .map(|d| (d.line, d.name.clone(), d.terms.contains("optional=true")))
+        .map(|d| (d.line, d.name.clone(), d.specification.contains("optional=true")))
         .collect();
     assert_eq!(found, [(4, "a".into(), false), (5, "b".into(), false), (6, "c".into(), true), (9, "f".into(), false)]);
 }

@@ -17,16 +17,15 @@ use quorate_core::{Duration, NodeId, Time};
 /// The commanders of the two armies, which order the attack at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Commanders {
-    /// Maximum delay of the second attack after the first, if that is judged. It requires modelled
-    /// time.
-    pub(super) within: Option<Duration>,
+    /// Bound on the time between the attacks, for the property `when`; it requires modelled time.
+    pub(super) max_gap: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Commander {
     ordered: bool,
     leader: Option<NodeId>,
-    attacked: Option<Time>,
+    attacked_at: Option<Time>,
 }
 
 impl Clients for Commanders {
@@ -35,54 +34,68 @@ impl Clients for Commanders {
     type Client = Commander;
 
     fn initial(&self, _node: NodeId) -> Commander {
-        Commander { ordered: false, leader: None, attacked: None }
+        Commander { ordered: false, leader: None, attacked_at: None }
     }
 
     fn offers(&self, client: &Commander) -> Vec<Offer<Command>> {
         if client.ordered { Vec::new() } else { vec![Offer { command: Command::Attack, obliged: true }] }
     }
 
-    fn observe(&self, client: &mut Commander, news: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
-        match news {
+    fn observe(&self, client: &mut Commander, step: ClientStep<'_, Command, Event>, record: &mut StepRecord) {
+        match step {
             ClientStep::Issued(Command::Attack) => client.ordered = true,
             ClientStep::Emitted(Event::Leads { army }) => client.leader = Some(*army),
-            ClientStep::Emitted(Event::Attacks { .. }) => client.attacked = Some(record.now),
+            ClientStep::Emitted(Event::Attacks { .. }) => client.attacked_at = Some(record.now),
             ClientStep::Crashed | ClientStep::Restarted | ClientStep::PeerCrashed(_) | ClientStep::PeerRestarted(_) => {
             }
         }
     }
 
     fn is_waiting(&self, client: &Commander) -> bool {
-        client.attacked.is_none()
+        client.attacked_at.is_none()
     }
 
-    /// The two lowest bits are the leader, the others the time of the attack.
+    /// Packs what the properties inspect: the two lowest bits are the leader's number, the others
+    /// the time of the attack plus 1. Zero means that there is none yet.
     fn facet(&self, client: &Commander, _acts: bool) -> u64 {
         let leader = client.leader.map_or(0, |leader| leader.index() as u64 + 1);
-        let attacked = client.attacked.map_or(0, |at| at.nanos().max(0).cast_unsigned() + 1);
-        leader & 3 | attacked << 2
+        let attack = client.attacked_at.map_or(0, |at| at.nanos().max(0).cast_unsigned() + 1);
+        leader & LEADER_MASK | attack << LEADER_BITS
     }
 
     fn properties(&self) -> Vec<Property> {
-        let by = |name, judged| Property { name, judged };
+        let property = |name, judged| Property { name, judged };
         let mut properties = vec![
-            by("who", Judged::ByState(is_one_leader)),
-            by("both-know", Judged::ByEnds(|facets| facets.iter().all(|facet| facet & 3 != 0))),
-            by("both-attack", Judged::ByEnds(|facets| facets.iter().all(|facet| facet >> 2 != 0))),
+            property("who", Judged::ByState(leaders_agree)),
+            property("both-know", Judged::ByEnds(|facets| facets.iter().all(|facet| leader_in(*facet) != 0))),
+            property("both-attack", Judged::ByEnds(|facets| facets.iter().all(|facet| attack_in(*facet) != 0))),
         ];
-        properties.extend(self.within.map(|within| by("when", Judged::ByBound(are_close, within.nanos()))));
+        properties
+            .extend(self.max_gap.map(|max_gap| property("when", Judged::ByBound(attacks_are_within, max_gap.nanos()))));
         properties
     }
 }
 
-fn is_one_leader(facets: &[u64]) -> bool {
-    let mut known = facets.iter().map(|facet| facet & 3).filter(|leader| *leader != 0);
+const LEADER_BITS: u32 = 2;
+const LEADER_MASK: u64 = (1 << LEADER_BITS) - 1;
+
+fn leader_in(facet: u64) -> u64 {
+    facet & LEADER_MASK
+}
+
+fn attack_in(facet: u64) -> u64 {
+    facet >> LEADER_BITS
+}
+
+/// Whether the armies that know the leader name the same one.
+fn leaders_agree(facets: &[u64]) -> bool {
+    let mut known = facets.iter().copied().map(leader_in).filter(|leader| *leader != 0);
     known.next().is_none_or(|first| known.all(|leader| leader == first))
 }
 
-/// Whether all attacks happened within this many nanoseconds.
-fn are_close(facets: &[u64], within: u64) -> bool {
-    let attacks = || facets.iter().map(|facet| facet >> 2).filter(|at| *at != 0);
+/// Whether the armies that attacked did so within `max_gap` nanoseconds of each other.
+fn attacks_are_within(facets: &[u64], max_gap: u64) -> bool {
+    let attacks = || facets.iter().copied().map(attack_in).filter(|at| *at != 0);
     let (first, last) = (attacks().min().unwrap_or(0), attacks().max().unwrap_or(0));
-    last - first <= within
+    last - first <= max_gap
 }

@@ -48,14 +48,21 @@ impl Describe for Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
-    Word,
+    /// The leader has waited for the minimum delay of a message.
+    #[serde(rename = "word")]
+    MinimumDelay,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
-    Leads { army: NodeId },
-    Attacks { at: Time },
+    Leads {
+        army: NodeId,
+    },
+    /// The army attacks; `at` is the time of its own clock.
+    Attacks {
+        at: Time,
+    },
 }
 
 impl fmt::Display for Event {

@@ -60,7 +60,8 @@ pub struct Army {
     config: Fixed<Config>,
     /// The leader, once it is known.
     leader: Option<NodeId>,
-    ordered: bool,
+    /// Whether its commander has ordered the attack.
+    commanded: bool,
     phase: Phase,
 }
 
@@ -70,7 +71,7 @@ struct Config {
     me: NodeId,
     strength: Strength,
     /// The minimum delay of a message, as far as the army knows.
-    least: Duration,
+    min_delay: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,11 +82,11 @@ enum Phase {
 }
 
 impl Army {
-    /// One of the two armies, with this strength. `least` is the minimum delay of a message, as far
-    /// as it knows.
-    pub fn new(me: NodeId, strength: Strength, least: Duration) -> Self {
-        let config = Fixed::new(Config { me, strength, least });
-        Self { config, leader: None, ordered: false, phase: Phase::Idle }
+    /// One of the two armies, with this strength. `min_delay` is the minimum delay of a message, as
+    /// far as it knows.
+    pub fn new(me: NodeId, strength: Strength, min_delay: Duration) -> Self {
+        let config = Fixed::new(Config { me, strength, min_delay });
+        Self { config, leader: None, commanded: false, phase: Phase::Idle }
     }
 
     fn me(&self) -> NodeId {
@@ -105,7 +106,7 @@ impl Army {
     }
 
     /// AR-2. Both armies compare the same two numbers, so both come to the same result.
-    fn compare(&mut self, theirs: Strength, out: &mut Effects<'_, Self>) {
+    fn decide_leader(&mut self, theirs: Strength, out: &mut Effects<'_, Self>) {
         let ours = self.config.strength;
         let leader = if ours == theirs {
             ARMIES[0]
@@ -123,21 +124,21 @@ impl Army {
         self.send_order(out);
     }
 
-    /// AR-3. Only the leader sends the order, and only once it has been ordered to attack.
+    /// AR-3. Only the leader sends the order, and only once its commander has ordered the attack.
     fn send_order(&mut self, out: &mut Effects<'_, Self>) {
         let leads = self.leader == Some(self.me());
-        if !(leads && self.ordered && self.phase == Phase::Idle) {
+        if !(leads && self.commanded && self.phase == Phase::Idle) {
             return;
         }
-        let least = self.config.least;
+        let min_delay = self.config.min_delay;
         self.phase = Phase::OrderSent;
-        out.note("AR-3", format_args!("sends the order and waits for {least}"));
+        out.note("AR-3", format_args!("sends the order and waits for {min_delay}"));
         out.send(self.other(), Message::Attack);
-        out.set_timer(Timer::Word, Span::exactly(least));
+        out.set_timer(Timer::MinimumDelay, Span::exactly(min_delay));
     }
 
-    /// AR-4. The other army cannot have received the order earlier.
-    fn lead(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    /// AR-4. The timer of AR-3 has fired: the other army cannot have received the order earlier.
+    fn attack_as_leader(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.phase == Phase::OrderSent {
             out.note("AR-4", format_args!("has waited and attacks"));
             self.attack(now, out);
@@ -145,7 +146,7 @@ impl Army {
     }
 
     /// AR-5. The sender of the order is the leader, whatever messages are still in flight.
-    fn follow(&mut self, now: Time, out: &mut Effects<'_, Self>) {
+    fn attack_as_follower(&mut self, now: Time, out: &mut Effects<'_, Self>) {
         if self.phase == Phase::Idle {
             out.note("AR-5", format_args!("has received the order and attacks"));
             self.attack(now, out);
@@ -169,14 +170,14 @@ impl Protocol for Army {
         match input {
             Input::Start { .. } => self.send_strength(out),
             Input::Command(Command::Attack) => {
-                self.ordered = true;
+                self.commanded = true;
                 self.send_order(out);
             }
             Input::Message { from, message } if from == self.other() => match message {
-                Message::Strength(theirs) => self.compare(theirs, out),
-                Message::Attack => self.follow(now, out),
+                Message::Strength(theirs) => self.decide_leader(theirs, out),
+                Message::Attack => self.attack_as_follower(now, out),
             },
-            Input::Timer(Timer::Word) => self.lead(now, out),
+            Input::Timer(Timer::MinimumDelay) => self.attack_as_leader(now, out),
             // There are no other nodes, and armies save nothing.
             Input::Message { .. }
             | Input::Saved(_)

@@ -17,8 +17,8 @@
 //! let ms = Duration::from_millis;
 //! let war = War { delay: Some(Span::between(ms(2), ms(5))), ..War::new([3, 5].map(Strength)) };
 //! assert!(check(&war, Some(ms(3)))?.holds());
-//! let anytime = War { delay: None, ..war };
-//! let outcome = check(&anytime, Some(ms(3)))?;
+//! let unbounded = War { delay: None, ..war };
+//! let outcome = check(&unbounded, Some(ms(3)))?;
 //! assert!(outcome.violation().is_some_and(|violation| violation.timeline.gap() > Some(ms(3))));
 //! # Ok::<(), quorate_demos::armies::ArmiesError>(())
 //! ```
@@ -46,20 +46,20 @@ pub struct War {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArmiesError {
-    #[error("Delays and bounds must be at most ten years.")]
+    #[error("delays and bounds must be at most ten years.")]
     TooLong,
     #[error("--drift must be at most 999999ppm; got {0}ppm, at which a clock stands still or runs backwards.")]
     NoClock(u32),
     #[error(transparent)]
     Check(#[from] CheckError),
-    #[error("Cannot replay the run that the check found: {0}.")]
-    Play(String),
+    #[error("cannot replay the run that the check found: {0}.")]
+    Replay(String),
 }
 
 /// Maximum delay and maximum bound.
-const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+const MAX_LENGTH: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// Minimum excess of a run over a bound, so that it is visible.
-const NOTICEABLE: Duration = Duration::from_millis(1);
+const VISIBLE_EXCESS: Duration = Duration::from_millis(1);
 
 const MILLION: u128 = 1_000_000;
 
@@ -79,10 +79,10 @@ impl War {
     /// costs one nanosecond if they drift.
     pub fn guarantee(&self) -> Option<Duration> {
         let Span { earliest, latest } = self.delay?;
-        let (min, max, off) = (u128::from(earliest.nanos()), u128::from(latest.nanos()), u128::from(self.drift_ppm));
-        let shortest = min * MILLION / (MILLION + off);
-        let longest = (min * MILLION).div_ceil(MILLION.saturating_sub(off).max(1));
-        let gap = (max - shortest).max(longest - min) + u128::from(off > 0);
+        let (min, max, drift) = (u128::from(earliest.nanos()), u128::from(latest.nanos()), u128::from(self.drift_ppm));
+        let shortest_wait = min * MILLION / (MILLION + drift);
+        let longest_wait = (min * MILLION).div_ceil(MILLION.saturating_sub(drift).max(1));
+        let gap = (max - shortest_wait).max(longest_wait - min) + u128::from(drift > 0);
         Some(Duration::from_nanos(u64::try_from(gap).unwrap_or(u64::MAX)))
     }
 
@@ -91,9 +91,9 @@ impl War {
         Army::new(me, strength, self.wait())
     }
 
-    fn validate(&self, within: Option<Duration>) -> Result<(), ArmiesError> {
-        let lengths = [self.delay.map(|span| span.latest), within];
-        if lengths.into_iter().flatten().any(|length| length > LONGEST) {
+    fn validate(&self, max_gap: Option<Duration>) -> Result<(), ArmiesError> {
+        let lengths = [self.delay.map(|span| span.latest), max_gap];
+        if lengths.into_iter().flatten().any(|length| length > MAX_LENGTH) {
             return Err(ArmiesError::TooLong);
         }
         if u128::from(self.drift_ppm) >= MILLION {
@@ -134,56 +134,67 @@ impl Outcome {
     }
 }
 
-/// Checks every run: judges the leader and, if `within` is given, the time between the attacks.
-pub fn check(war: &War, within: Option<Duration>) -> Result<Outcome, ArmiesError> {
-    war.validate(within)?;
-    let Some(delay) = war.delay else { return check_anytime(war, within) };
-    timed(war, delay, within, None)
+/// Checks every run: judges the leader and, if `max_gap` is given, the time between the attacks.
+pub fn check(war: &War, max_gap: Option<Duration>) -> Result<Outcome, ArmiesError> {
+    war.validate(max_gap)?;
+    let Some(delay) = war.delay else { return check_unbounded(war, max_gap) };
+    check_bounded(war, delay, max_gap, None)
 }
 
 /// Unbounded delays: judges the leader by orders alone, and the time by messages that take no time
 /// or longer than the bound.
-fn check_anytime(war: &War, within: Option<Duration>) -> Result<Outcome, ArmiesError> {
+fn check_unbounded(war: &War, max_gap: Option<Duration>) -> Result<Outcome, ArmiesError> {
     // Timers fire at any time here, also as soon as they are set.
     let setup = Setup { fifo: war.fifo, early_timers: 2, ..Setup::new(ARMIES.len()) };
-    let mut outcome = run(war, Commanders::default(), setup, None)?;
-    if let Some(within) = within {
-        let longer = within.times(2).max(within + NOTICEABLE);
-        let when = timed(war, Span::between(Duration::ZERO, longer), Some(within), Some("when"))?;
-        outcome.verdicts.extend(when.verdicts);
-        outcome.states += when.states;
-        outcome.complete &= when.complete;
+    let mut outcome = run_checker(war, Commanders::default(), setup, None)?;
+    if let Some(max_gap) = max_gap {
+        let beyond_bound = max_gap.times(2).max(max_gap + VISIBLE_EXCESS);
+        let when_outcome =
+            check_bounded(war, Span::between(Duration::ZERO, beyond_bound), Some(max_gap), Some("when"))?;
+        outcome.verdicts.extend(when_outcome.verdicts);
+        outcome.states += when_outcome.states;
+        outcome.complete &= when_outcome.complete;
     }
     Ok(outcome)
 }
 
-/// Delays within a span. A run takes no longer than three messages and a wait, so time needs no
-/// limit.
-fn timed(war: &War, delay: Span, within: Option<Duration>, only: Option<&str>) -> Result<Outcome, ArmiesError> {
+/// Delays within a span; judges all properties, or `only_property`. A run takes no longer than three
+/// messages and a wait, so time needs no limit.
+fn check_bounded(
+    war: &War,
+    delay: Span,
+    max_gap: Option<Duration>,
+    only_property: Option<&str>,
+) -> Result<Outcome, ArmiesError> {
     let timing = Timing { drift_ppm: war.drift_ppm, until: Time::NEVER, delay: Some(delay) };
     let setup = Setup { fifo: war.fifo, timing: Some(timing), ..Setup::new(ARMIES.len()) };
-    run(war, Commanders { within }, setup, only)
+    run_checker(war, Commanders { max_gap }, setup, only_property)
 }
 
-fn run(war: &War, commanders: Commanders, setup: Setup, only: Option<&str>) -> Result<Outcome, ArmiesError> {
+fn run_checker(
+    war: &War,
+    commanders: Commanders,
+    setup: Setup,
+    only_property: Option<&str>,
+) -> Result<Outcome, ArmiesError> {
     let armies = *war;
     let mut checker = Checker::new(Arc::new(move |me| armies.army(me)), commanders, setup)?;
     let effort = Effort {
         search: Search::Breadth,
         threads: 1,
-        memory: 1 << 30,
+        memory: 1 << 30, // 1 GiB
         reduce: true,
         stop_at_first: false,
-        properties: only.map(|name| vec![name.to_owned()]),
+        properties: only_property.map(|name| vec![name.to_owned()]),
     };
     let findings = checker.run(&effort, &mut |_, _| true);
     let mut verdicts = Vec::new();
     for verdict in &findings.verdicts {
-        let show = |example| checker.replay(example, Timeline::default()).map_err(ArmiesError::Play);
+        let timeline_of = |example| checker.replay(example, Timeline::default()).map_err(ArmiesError::Replay);
         let violation = verdict
             .counterexample
             .as_ref()
-            .map(|example| Ok::<_, ArmiesError>(Violation { timeline: show(example)?, steps: example.len() }));
+            .map(|example| Ok::<_, ArmiesError>(Violation { timeline: timeline_of(example)?, steps: example.len() }));
         verdicts.push(Judged { name: verdict.name, violation: violation.transpose()? });
     }
     let Findings { states, .. } = findings;

@@ -42,16 +42,23 @@ fn nanos<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
 pub struct Ledger {
     deposit: u64,
     balance: u64,
+    /// Number of writes, that is, of completed deposits.
     version: u64,
-    /// For each teller that has not written yet: the balance that it read, and the number of writes
-    /// at that time.
-    open: BTreeMap<NodeId, (u64, u64)>,
+    /// For each teller that has not written yet: the balance that it read, and the version of the
+    /// account at that time.
+    unwritten_reads: BTreeMap<NodeId, (u64, u64)>,
     history: Vec<Posting>,
 }
 
 impl Ledger {
     pub const fn new(terms: &Terms) -> Self {
-        Self { deposit: terms.deposit, balance: terms.opening, version: 0, open: BTreeMap::new(), history: Vec::new() }
+        Self {
+            deposit: terms.deposit,
+            balance: terms.opening,
+            version: 0,
+            unwritten_reads: BTreeMap::new(),
+            history: Vec::new(),
+        }
     }
 
     pub const fn balance(&self) -> u64 {
@@ -67,13 +74,13 @@ impl Ledger {
         self.history
     }
 
-    fn reads(&mut self, time: Time, node: NodeId) {
-        self.open.insert(node, (self.balance, self.version));
+    fn record_read(&mut self, time: Time, node: NodeId) {
+        self.unwritten_reads.insert(node, (self.balance, self.version));
         self.history.push(Posting { time, node, act: Act::Reads { balance: self.balance } });
     }
 
-    fn writes(&mut self, time: Time, node: NodeId) {
-        let Some((read, version)) = self.open.remove(&node) else { return };
+    fn record_write(&mut self, time: Time, node: NodeId) {
+        let Some((read, version)) = self.unwritten_reads.remove(&node) else { return };
         let over = (version != self.version).then_some(self.balance);
         self.balance = read.saturating_add(self.deposit);
         self.version += 1;
@@ -85,10 +92,10 @@ impl Observer<Command, Event> for Ledger {
     fn observe(&mut self, moment: &Moment<'_, Command, Event>) {
         let Some((time, node, change)) = change(moment) else { return };
         match change {
-            Change::Enters { .. } => self.reads(time, node),
-            Change::Leaves => self.writes(time, node),
+            Change::Enters { .. } => self.record_read(time, node),
+            Change::Leaves => self.record_write(time, node),
             // A teller that crashes or is removed has not written: the customer keeps the money.
-            Change::Crashes | Change::Loses => drop(self.open.remove(&node)),
+            Change::Crashes | Change::Loses => drop(self.unwritten_reads.remove(&node)),
             Change::Requests(..) | Change::Extends { .. } | Change::EndsWithoutEntry => {}
         }
     }

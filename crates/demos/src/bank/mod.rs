@@ -43,7 +43,7 @@ use quorate_lab::{Algorithm, FamilyTypes, LabError, Spec};
 use serde::Serialize;
 use std::io::Write;
 
-/// The name to use in place of a lock's if there is none.
+/// The name of the lock that grants every request at once, so that deposits overlap.
 pub const NO_LOCK: &str = "no-lock";
 
 /// The default message delay; the length of deposits depends on it.
@@ -53,7 +53,7 @@ pub const LATENCY: Latency = Latency::Uniform { min: Duration::from_millis(1), m
 pub const DEFAULT_NODES: usize = 3;
 
 /// No algorithm leaves larger gaps between its possible group sizes than this.
-const WIDEST_GAP: usize = 100;
+const MAX_SIZE_GAP: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Terms {
@@ -100,16 +100,16 @@ pub fn locks() -> impl Iterator<Item = &'static MutexEntry> {
 
 /// The size of the group for this lock: as requested, or the smallest with a node for every teller.
 /// Some algorithms only support a few sizes.
-pub fn group_size(terms: &Terms, lock: &MutexEntry, wanted: Option<usize>) -> Result<usize, BankError> {
-    let least = terms.tellers;
-    match wanted {
-        Some(nodes) if nodes < least => Err(BankError::TooFewNodes { tellers: least, nodes }),
+pub fn group_size(terms: &Terms, lock: &MutexEntry, requested: Option<usize>) -> Result<usize, BankError> {
+    let minimum = terms.tellers;
+    match requested {
+        Some(nodes) if nodes < minimum => Err(BankError::TooFewNodes { tellers: minimum, nodes }),
         Some(nodes) => Ok(nodes),
         None => {
-            let least = least.max(DEFAULT_NODES);
-            let fitting = (least..least + WIDEST_GAP).find(|nodes| (lock.facts.fits)(*nodes).is_ok());
+            let minimum = minimum.max(DEFAULT_NODES);
+            let fitting = (minimum..minimum + MAX_SIZE_GAP).find(|nodes| (lock.facts.fits)(*nodes).is_ok());
             // If there is none, the run reports why.
-            Ok(fitting.unwrap_or(least))
+            Ok(fitting.unwrap_or(minimum))
         }
     }
 }

@@ -14,17 +14,17 @@ fn example() -> Terms {
     Terms::new(2, 10_000, 1_000).expect("valid terms")
 }
 
-fn under(terms: &Terms, lock: &str, seed: u64) -> Spec<Mutex> {
+fn spec_with(terms: &Terms, lock: &str, seed: u64) -> Spec<Mutex> {
     spec(terms, Algorithm::named(lock).unwrap(), terms.tellers().max(3), seed, LATENCY)
 }
 
-fn state(terms: &Terms, lock: &str, seed: u64) -> Statement {
-    run(&under(terms, lock, seed), terms).expect("a run")
+fn statement_with(terms: &Terms, lock: &str, seed: u64) -> Statement {
+    run(&spec_with(terms, lock, seed), terms).expect("a run")
 }
 
 #[test]
-fn without_a_lock_the_usual_seed_loses_a_deposit() {
-    let statement = state(&example(), NO_LOCK, 1);
+fn without_a_lock_the_default_seed_loses_a_deposit() {
+    let statement = statement_with(&example(), NO_LOCK, 1);
     assert_eq!((statement.balance, statement.expected, statement.lost, statement.made), (11_000, 21_000, 10_000, 2));
     assert!(!statement.is_correct() && statement.ending == Ending::Done);
     let acts: Vec<_> = statement.history.iter().map(|posting| posting.act).collect();
@@ -42,11 +42,11 @@ fn without_a_lock_the_usual_seed_loses_a_deposit() {
 
 /// Most seeds lose money, and some do not: this makes the bug hard to find.
 #[test]
-fn without_a_lock_it_depends_on_the_seed() {
-    let count = run_seeds(&under(&example(), NO_LOCK, 1), &example(), 400, || true).expect("a count");
-    assert_eq!((count.seeds, count.right + count.losing, count.most_lost), (400, 400, 10_000));
-    assert!((200..380).contains(&count.losing), "{count:?}");
-    assert_eq!(count.first_wrong, Some(1));
+fn without_a_lock_most_but_not_all_seeds_lose_money() {
+    let totals = run_seeds(&spec_with(&example(), NO_LOCK, 1), &example(), 400, || true).expect("totals");
+    assert_eq!((totals.seeds, totals.right + totals.losing, totals.most_lost), (400, 400, 10_000));
+    assert!((200..380).contains(&totals.losing), "{totals:?}");
+    assert_eq!(totals.first_wrong, Some(1));
 }
 
 #[test]
@@ -56,8 +56,8 @@ fn under_every_lock_every_deposit_is_there() {
         for lock in locks() {
             let (name, nodes) = (lock.facts.profile.name, group_size(&terms, lock, None).expect("a size"));
             let spec = spec(&terms, lock.into(), nodes, 1, LATENCY);
-            let count = run_seeds(&spec, &terms, 100, || true).expect("a count");
-            assert_eq!((count.right, count.losing), (100, 0), "{name} with {tellers} tellers: {count:?}");
+            let totals = run_seeds(&spec, &terms, 100, || true).expect("totals");
+            assert_eq!((totals.right, totals.losing), (100, 0), "{name} with {tellers} tellers: {totals:?}");
         }
     }
 }
@@ -87,14 +87,19 @@ fn money_is_lost_exactly_when_exclusion_is_violated() {
                 spec.algorithm
             );
             assert_eq!(statement.balance + statement.lost, 7 + 500 * statement.made, "{} {seed}", spec.algorithm);
-            assert_eq!(statement.history.iter().any(is_over), statement.lost > 0, "{} {seed}", spec.algorithm);
+            assert_eq!(
+                statement.history.iter().any(overwrites_a_deposit),
+                statement.lost > 0,
+                "{} {seed}",
+                spec.algorithm
+            );
             losing += u64::from(statement.lost > 0);
         }
     }
     assert!(losing > 50, "only {losing} runs lost money, so this shows little");
 }
 
-fn is_over(posting: &super::Posting) -> bool {
+fn overwrites_a_deposit(posting: &super::Posting) -> bool {
     matches!(posting.act, Act::Writes { over: Some(_), .. })
 }
 
@@ -102,10 +107,10 @@ fn is_over(posting: &super::Posting) -> bool {
 #[test]
 fn deposits_that_were_never_made_are_no_loss_and_not_right() {
     let terms = example();
-    let wrong = run_seeds(&under(&terms, "toy-embrace", 1), &terms, 200, || true).expect("a count");
-    assert_eq!(wrong.losing, 0);
-    let seed = wrong.first_wrong.expect("a seed in which both wait forever");
-    let statement = state(&terms, "toy-embrace", seed);
+    let totals = run_seeds(&spec_with(&terms, "toy-embrace", 1), &terms, 200, || true).expect("totals");
+    assert_eq!(totals.losing, 0);
+    let seed = totals.first_wrong.expect("a seed in which both wait forever");
+    let statement = statement_with(&terms, "toy-embrace", seed);
     assert_eq!((statement.lost, statement.ending, statement.is_correct()), (0, Ending::Stuck, false));
     assert!(statement.made < 2 && statement.balance < statement.expected);
 }
@@ -114,8 +119,8 @@ fn deposits_that_were_never_made_are_no_loss_and_not_right() {
 fn an_empty_account_and_empty_deposits_work() {
     for (deposit, opening) in [(0, 0), (0, 1_000), (u64::MAX / 2, 1), (1, 0)] {
         let terms = Terms::new(2, deposit, opening).expect("terms");
-        assert!(state(&terms, "central", 1).is_correct(), "{terms:?}");
-        assert_eq!(state(&terms, NO_LOCK, 1).lost, deposit, "{terms:?}");
+        assert!(statement_with(&terms, "central", 1).is_correct(), "{terms:?}");
+        assert_eq!(statement_with(&terms, NO_LOCK, 1).lost, deposit, "{terms:?}");
     }
 }
 
@@ -134,15 +139,15 @@ fn invalid_settings_are_refused() {
 }
 
 #[test]
-fn the_caller_may_stop_the_count() {
-    let mut looks = 0;
-    let stopped = run_seeds(&under(&example(), NO_LOCK, 1), &example(), u64::MAX, || {
-        looks += 1;
-        looks <= 5
+fn the_caller_may_stop_after_any_seed() {
+    let mut calls = 0;
+    let stopped = run_seeds(&spec_with(&example(), NO_LOCK, 1), &example(), u64::MAX, || {
+        calls += 1;
+        calls <= 5
     });
-    assert_eq!(stopped.expect("a count").seeds, 5);
+    assert_eq!(stopped.expect("totals").seeds, 5);
     assert_eq!(
-        run_seeds(&under(&example(), NO_LOCK, 1), &example(), 0, || true).expect("a count"),
+        run_seeds(&spec_with(&example(), NO_LOCK, 1), &example(), 0, || true).expect("totals"),
         SeedTotals::default()
     );
 }
@@ -152,7 +157,7 @@ fn the_caller_may_stop_the_count() {
 #[test]
 fn a_run_of_the_bank_is_a_run_like_any_other() {
     let (terms, mut journal) = (example(), Vec::new());
-    let spec = under(&terms, "ricart-agrawala", 4);
+    let spec = spec_with(&terms, "ricart-agrawala", 4);
     let (statement, ()) = run_before(&spec, &terms, &mut journal, ()).expect("a run");
     assert_eq!(statement, run(&spec, &terms).expect("a run"));
     let mut plain = Vec::new();

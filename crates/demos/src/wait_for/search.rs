@@ -20,9 +20,9 @@ const MAX_WAITS: usize = 1_000_000;
 
 #[derive(Debug, Error)]
 pub enum SearchError {
-    #[error("The queue for {resource} is too long: it gives more than {MAX_WAITS} single waits.")]
+    #[error("the queue for {resource} is too long: it gives more than {MAX_WAITS} single waits.")]
     TooLarge { resource: Name },
-    #[error("The victim cannot be chosen by '{policy}': the text does not say {}.", missing(*policy, who))]
+    #[error("the victim cannot be chosen by '{policy}': the text does not say {}.", missing(*policy, who))]
     Unknown { policy: Policy, who: Name },
 }
 

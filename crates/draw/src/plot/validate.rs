@@ -8,30 +8,30 @@ use thiserror::Error;
 /// Why a figure cannot be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlotError {
-    #[error("A figure needs at least one plot.")]
+    #[error("a figure needs at least one plot.")]
     NoPlots,
-    #[error("A figure can have at most {max} plots; got {plots}. Split it into several figures.")]
+    #[error("a figure can have at most {max} plots; got {plots}. Split it into several figures.")]
     TooManyPlots { plots: usize, max: usize },
-    #[error("A plot can have at most {max} series; '{plot}' has {series}.")]
+    #[error("a plot can have at most {max} series; '{plot}' has {series}.")]
     TooManySeries { plot: String, series: usize, max: usize },
-    #[error("A series can have at most {max} points; '{series}' in '{plot}' has {points}. Aggregate them.")]
+    #[error("a series can have at most {max} points; '{series}' in '{plot}' has {points}. Aggregate them.")]
     TooManyPoints { plot: String, series: String, points: usize, max: usize },
     /// A value that is infinite or not a number.
     #[error(
-        "Values must be finite; {value_name} of '{series}' in '{plot}' is {value}. Leave out missing measurements."
+        "values must be finite; {value_name} of '{series}' in '{plot}' is {value}. Leave out missing measurements."
     )]
     NotFinite { plot: String, series: String, value_name: &'static str, value: String },
     #[error(
-        "A logarithmic axis has no negative values; {value_name} of '{series}' in '{plot}' is {value}. Use a linear axis."
+        "a logarithmic axis has no negative values; {value_name} of '{series}' in '{plot}' is {value}. Use a linear axis."
     )]
     Negative { plot: String, series: String, value_name: &'static str, value: String },
     #[error(
-        "Absolute values must be between 1e-250 and 1e250; {value_name} of '{series}' in '{plot}' is {value}. Use another unit."
+        "absolute values must be between 1e-250 and 1e250; {value_name} of '{series}' in '{plot}' is {value}. Use another unit."
     )]
     OutOfRange { plot: String, series: String, value_name: &'static str, value: String },
-    #[error("The low end of a range must not exceed the high end; '{series}' in '{plot}' has {low} to {high}.")]
+    #[error("the low end of a range must not exceed the high end; '{series}' in '{plot}' has {low} to {high}.")]
     ReversedRange { plot: String, series: String, low: String, high: String },
-    #[error("Cannot draw the figure: {0}.")]
+    #[error("cannot draw the figure: {0}.")]
     Drawing(String),
 }
 

@@ -94,7 +94,7 @@ pub enum Link {
 pub enum DiagramError {
     /// It has too many nodes or arrows.
     #[error(
-        "A picture can have at most {MAX_NODES} processes and resources and {MAX_EDGES} arrows; this graph has {nodes} \
+        "a picture can have at most {MAX_NODES} processes and resources and {MAX_EDGES} arrows; this graph has {nodes} \
          and {edges}. Leave out processes that are not blocked, or read the report."
     )]
     TooLarge { nodes: usize, edges: usize },

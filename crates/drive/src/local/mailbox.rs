@@ -4,7 +4,7 @@ use quorate_core::{Incarnation, NodeId, Protocol};
 use quorate_store::Report;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// An input from outside. Messages have their numbers among all transmissions of the sender's
+/// An input from outside. Each message has its number among all transmissions of the sender's
 /// incarnation.
 pub(crate) enum Incoming<P: Protocol> {
     Commands(Vec<P::Command>),
@@ -33,12 +33,13 @@ pub fn mailbox<P: Protocol>() -> (Address<P>, Mailbox<P>) {
 }
 
 impl<P: Protocol> Address<P> {
-    /// Sends commands, which the node takes in this order. They are lost if the node has stopped.
+    /// Sends commands, which the node executes in this order. They are lost if the node has stopped.
     pub fn command(&self, commands: Vec<P::Command>) {
         self.send(Incoming::Commands(commands));
     }
 
-    /// Sends messages to the node. They are lost if the node has stopped, as on a real network.
+    /// Sends messages to the node, as the first ones of the sender's first incarnation. They are lost
+    /// if the node has stopped, as on a real network.
     pub fn deliver(&self, from: NodeId, messages: Vec<P::Message>) {
         self.deliver_numbered(from, Incarnation::FIRST, (1..).zip(messages).collect());
     }

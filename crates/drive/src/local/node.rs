@@ -27,7 +27,7 @@ pub struct Running<P: Protocol> {
 pub enum Ending {
     /// It was asked to stop.
     Stopped,
-    /// Its disk failed, so it could no longer keep its promises.
+    /// Its disk failed, so it could no longer keep its promises. `None` if the disk's thread died.
     DiskFailed(Option<StoreError>),
     /// Its thread panicked.
     Panicked,
@@ -166,6 +166,7 @@ type Numbered<P> = Vec<(u64, <P as Protocol>::Message)>;
 struct Outbox<P: Protocol> {
     me: NodeId,
     incarnation: Incarnation,
+    /// For each peer, its address and the messages to it.
     peers: BTreeMap<NodeId, (Address<P>, Numbered<P>)>,
     events: Vec<P::Event>,
 }

@@ -8,31 +8,31 @@ use quorate_store::{Identity, Origin, create_in};
 use std::path::Path;
 
 #[test]
-fn a_replica_alone_refuses_commands_answers_queries_and_recovers() {
+fn a_single_replica_with_a_full_disk_refuses_commands_answers_queries_and_recovers() {
     let (files, folder) = (FaultyFiles::new(), Path::new("/data"));
-    let only = node(1);
+    let replica = node(1);
     create_in::<Durable, _>(
         files.clone(),
         folder,
-        Identity { owner: owner(only), origin: Origin::Founded },
+        Identity { owner: owner(replica), origin: Origin::Founded },
         Incarnation::FIRST,
     )
     .unwrap();
     let mut cluster = Cluster::new(1);
     let mut client = TestClient::new(&cluster);
-    let running = cluster.start(only, files.clone(), folder, settings(1), client.event_callback(only)).unwrap();
+    let running = cluster.start(replica, files.clone(), folder, settings(1), client.event_callback(replica)).unwrap();
     client.write_until_answered(1, 7);
     files.limit(0);
     // The first writes fit into the preallocated part of the log.
-    let refused = (0..100_000).find_map(|value| match client.try_write(only, value) {
+    let refused = (0..100_000).find_map(|value| match client.try_write(replica, value) {
         Some(Event::Refused { why, .. }) => Some(why),
         Some(_) | None => None,
     });
     assert_eq!(refused, Some(Refusal::DiskFull));
-    assert!(client.read(only, 1).is_some());
+    assert!(client.read(replica, 1).is_some());
     files.heal();
-    client.wait_for_space(only);
+    client.wait_for_space(replica);
     client.write_until_answered(1, 9);
-    assert_eq!(client.read(only, 1), Some(9));
+    assert_eq!(client.read(replica, 1), Some(9));
     drop(running);
 }

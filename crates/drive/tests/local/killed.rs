@@ -66,6 +66,7 @@ fn client(address: Address<Node>) -> impl FnMut(Vec<Event<Registers>>) + Send + 
     }
 }
 
+/// Writes the three numbers after `last`, and advances it.
 fn write(last: &mut u64) -> Command<Registers> {
     let proposals = (1..=3).map(|step| {
         let value = *last + step;
@@ -76,13 +77,13 @@ fn write(last: &mut u64) -> Command<Registers> {
     command
 }
 
-/// A child process with replicas. Dropping it kills the process.
-struct KilledProcess {
+/// A child process with all three replicas. Dropping it kills the process.
+struct ReplicaProcess {
     process: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl KilledProcess {
+impl ReplicaProcess {
     fn start(folder: &Path) -> Self {
         let mut process = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "killed::child_process", "--nocapture"])
@@ -103,20 +104,21 @@ impl KilledProcess {
     }
 }
 
-impl Drop for KilledProcess {
+impl Drop for ReplicaProcess {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
+/// Starts the replicas, checks what survived and kills them, this many times.
 fn check_kills(rounds: u64) {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("data");
     std::fs::create_dir(&path).unwrap();
     let mut acknowledged = 0;
     for round in 0..rounds {
-        let mut process = KilledProcess::start(&path);
+        let mut process = ReplicaProcess::start(&path);
         let found = process.next_number("found").unwrap_or_else(|| panic!("round {round}: no value was found"));
         assert!(found >= acknowledged, "round {round}: {acknowledged} was acknowledged, but {found} was found");
         // The process is killed after a varying number of acknowledgements, in some rounds before

@@ -17,8 +17,9 @@ struct Replicas {
     /// For each replica, the writes of each step that saved something.
     saves: [Vec<Vec<Write>>; 3],
     save_counts: [u64; 3],
+    /// The messages in transit, each with the receiver's index and the sender.
     messages: VecDeque<(usize, NodeId, Message)>,
-    now: i64,
+    now_nanos: i64,
     third_is_cut_off: bool,
 }
 
@@ -36,7 +37,7 @@ impl Replicas {
             saves: Default::default(),
             save_counts: [0; 3],
             messages: VecDeque::new(),
-            now: 0,
+            now_nanos: 0,
             third_is_cut_off: false,
         };
         for index in 0..3 {
@@ -45,9 +46,10 @@ impl Replicas {
         replicas
     }
 
+    /// Steps a replica, and completes its saves at once.
     fn step(&mut self, index: usize, input: Input<Node>) {
         let mut effects: Vec<Effect<Node>> = Vec::new();
-        self.nodes[index].step(Time::from_nanos(self.now), input, &mut Effects::new(&mut effects));
+        self.nodes[index].step(Time::from_nanos(self.now_nanos), input, &mut Effects::new(&mut effects));
         let me = NodeId::from_index(index);
         let mut writes = Vec::new();
         for effect in effects {
@@ -73,7 +75,7 @@ impl Replicas {
     }
 
     fn tick(&mut self) {
-        self.now += 100_000_000;
+        self.now_nanos += 100_000_000;
         for index in 0..3 {
             self.step(index, Input::Timer(Timer::Tick));
         }
@@ -90,7 +92,7 @@ impl Replicas {
 
 /// Returns the saves of each replica in a run with entries, votes, checkpoints and, at the third
 /// replica, a snapshot from the leader.
-fn recorded() -> [Vec<Vec<Write>>; 3] {
+fn record_saves() -> [Vec<Vec<Write>>; 3] {
     let mut replicas = Replicas::new();
     replicas.step(0, Input::Command(Command::Campaign));
     replicas.deliver_all();
@@ -112,13 +114,13 @@ fn folder() -> &'static Path {
     Path::new("/replica")
 }
 
-const SMALL: quorate_store::Settings = quorate_store::Settings { segment_bytes: 4_000, ahead_bytes: 1_024 };
+const SMALL_SEGMENTS: quorate_store::Settings = quorate_store::Settings { segment_bytes: 4_000, ahead_bytes: 1_024 };
 
 fn open(files: &FaultyFiles) -> Result<(Store<Durable, FaultyFiles>, Durable), StoreError> {
-    Store::open_in(files.clone(), folder(), owner(), SMALL).map(|(store, durable, _)| (store, durable))
+    Store::open_in(files.clone(), folder(), owner(), SMALL_SEGMENTS).map(|(store, durable, _)| (store, durable))
 }
 
-fn created() -> FaultyFiles {
+fn new_files() -> FaultyFiles {
     let files = FaultyFiles::new();
     create_in::<Durable, _>(
         files.clone(),
@@ -136,33 +138,35 @@ fn append_all(files: &FaultyFiles, saves: &[Vec<Write>]) -> usize {
     saves.iter().take_while(|writes| store.append(writes).is_ok()).count()
 }
 
-fn crash_everywhere(saves: &[Vec<Write>]) {
+fn check_a_crash_at_every_operation(saves: &[Vec<Write>]) {
+    // The state on the disk after each number of appends.
     let mut states = vec![Durable::default()];
     for writes in saves {
         let mut state = states.last().unwrap().clone();
         writes.iter().cloned().for_each(|write| state.apply(write));
         states.push(state);
     }
-    let complete = created();
+    let complete = new_files();
     let start = complete.operations();
     assert_eq!(append_all(&complete, saves), saves.len());
     for operation in 1..=complete.operations() - start {
-        let files = created();
+        let files = new_files();
         files.fail_at(start + operation, Fault::PowerLoss);
         let acknowledged = append_all(&files, saves);
         for loss in [Loss::Everything, Loss::Sectors { seed: operation }, Loss::Prefix { seed: operation }] {
             let files = files.duplicate();
             files.power_on(loss);
             let (_, found) = open(&files).unwrap_or_else(|error| panic!("operation {operation}, {loss:?}: {error}"));
-            let allowed = states[acknowledged..].iter().take(2).any(|state| *state == found);
-            assert!(allowed, "operation {operation}, {loss:?}: {acknowledged} appends were acknowledged");
+            // The append that failed may have reached the disk or not.
+            let is_allowed = states[acknowledged..].iter().take(2).any(|state| *state == found);
+            assert!(is_allowed, "operation {operation}, {loss:?}: {acknowledged} appends were acknowledged");
         }
     }
 }
 
 #[test]
 fn the_run_has_all_kinds_of_writes() {
-    let saves = recorded();
+    let saves = record_saves();
     let has = |index: usize, matches: fn(&Write) -> bool| saves[index].iter().flatten().any(matches);
     assert!(has(0, |write| matches!(write, Write::Ballot(_))));
     assert!(has(1, |write| matches!(write, Write::Entries(_))));
@@ -171,11 +175,11 @@ fn the_run_has_all_kinds_of_writes() {
 }
 
 #[test]
-fn a_leaders_disk_survives_a_crash_at_every_operation() {
-    crash_everywhere(&recorded()[0]);
+fn the_disk_of_a_leader_survives_a_crash_at_every_operation() {
+    check_a_crash_at_every_operation(&record_saves()[0]);
 }
 
 #[test]
 fn the_disk_of_a_follower_that_was_cut_off_survives_a_crash_at_every_operation() {
-    crash_everywhere(&recorded()[2]);
+    check_a_crash_at_every_operation(&record_saves()[2]);
 }

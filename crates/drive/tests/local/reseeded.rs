@@ -1,5 +1,5 @@
-//! A damaged log: the node refuses to start and reports the position, is re-seeded, and returns as
-//! a new member.
+//! A damaged log: the store refuses to open it and reports the position. The node is re-seeded (it
+//! starts with an empty folder and copies its state from its peers) and returns as a new member.
 
 use crate::common::{Cluster, SEGMENTS, TestClient, node, node_folder, owner, settings};
 use quorate_replica::Durable;
@@ -35,14 +35,14 @@ fn a_damaged_node_is_rejected_and_recovers_from_its_peers() {
     // no information.
     let log = newest_log(&folder(3));
     let mut bytes = fs::read(&log).unwrap();
-    let written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
-    bytes[written / 2..][..4].iter_mut().for_each(|byte| *byte ^= 0x10);
+    let last_written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[last_written / 2..][..4].iter_mut().for_each(|byte| *byte ^= 0x10);
     fs::write(&log, &bytes).unwrap();
     let refused = match Store::<Durable>::open(&folder(3), owner(node(3)), SEGMENTS) {
         Ok((_, _, recovery)) => {
             panic!(
-                "bytes from {} of {written} in {} were changed, but the store opened: {recovery:?}",
-                written / 2,
+                "bytes from {} of {last_written} in {} were changed, but the store opened: {recovery:?}",
+                last_written / 2,
                 log.display()
             )
         }

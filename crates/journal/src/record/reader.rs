@@ -16,26 +16,26 @@ use std::io::{BufRead, Read};
 /// Why a journal cannot be read. The lines shown before the error are valid.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("The journal is empty: it has no header line.")]
+    #[error("the journal is empty: it has no header line.")]
     Empty,
-    #[error("This is not a journal: its first line is not a header ({0}). The option --trace FILE writes journals.")]
+    #[error("this is not a journal: its first line is not a header ({0}). The option --trace FILE writes journals.")]
     NoHeader(String),
-    #[error("The journal has format {found}, but this program reads formats up to {FORMAT}. Use a newer quorate.")]
+    #[error("the journal has format {found}, but this program reads formats up to {FORMAT}. Use a newer quorate.")]
     TooNew { found: u32 },
-    #[error("Line {line} of the journal is malformed: {reason}. All lines before it are valid.")]
+    #[error("line {line} of the journal is malformed: {reason}. All lines before it are valid.")]
     Malformed { line: u64, reason: String },
     #[error(
-        "Line {line} of the journal is malformed: the file is truncated in the middle of this line. All lines before it \
+        "line {line} of the journal is malformed: the file is truncated in the middle of this line. All lines before it \
          are valid."
     )]
     Torn { line: u64 },
     #[error(
-        "The journal is truncated after line {line}: its end mark is missing. Either the file was cut off, or the program \
+        "the journal is truncated after line {line}: its end mark is missing. Either the file was cut off, or the program \
          that wrote it was killed. All lines are valid, but the rest of the run is unknown. Record the run again, or copy \
          the file again."
     )]
     NoEnd { line: u64 },
-    #[error("Cannot read the journal: {0}.")]
+    #[error("cannot read the journal: {0}.")]
     Io(#[from] std::io::Error),
 }
 

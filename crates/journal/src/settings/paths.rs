@@ -113,6 +113,8 @@ impl FromStr for Cut {
             }
             let [from, to] = <[Side; 2]>::try_from(read_sides(text, '>')?).map_err(|_| mixed())?;
             Self::one_way(from, to)
+        } else if !text.contains('|') {
+            Err(SettingError::missing(text, "a second side", "for example 1 | rest"))
         } else {
             Self::between(read_sides(text, '|')?)
         }

@@ -14,11 +14,11 @@ use quorate_journal::settings::nearest;
 pub struct CompareOptions {
     /// Family whose algorithms to compare: mutex, election or multicast.
     family: String,
-    /// Algorithms to compare, such as central,ricart-agrawala. Default: all of the family.
+    /// Algorithms to compare, such as central,ricart-agrawala [default: all of the family]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', display_order = 1)]
     algorithms: Vec<String>,
-    /// Number of nodes in each group, such as 4,9,16 or 2-16. Default: 4,9,16,25,49 (with --real
-    /// 4,9, with --failures 5, elections 4,8,16,32,64, multicasts 2,4,8,16,32,64).
+    /// Number of nodes in each group, such as 4,9,16 or 2-16 [default: 4,9,16,25,49 (with --real
+    /// 4,9, with --failures 5, elections 4,8,16,32,64, multicasts 2,4,8,16,32,64)]
     #[arg(long, value_name = "SIZES", value_parser = parse_sizes, display_order = 3)]
     nodes: Option<Sizes>,
     /// Random seed of all choices that do not depend on the machine.

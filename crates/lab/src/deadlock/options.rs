@@ -14,17 +14,17 @@ use quorate_journal::settings::{Latency, Length};
 #[derive(Args)]
 #[command(next_help_heading = "Options of deadlocks")]
 pub struct DeadlockArgs {
-    /// Number of processes on all nodes. Default: one per node.
+    /// Number of processes on all nodes [default: one per node]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     processes: Option<usize>,
     /// Number of resources, each a central lock with its own coordinator. Without resources,
     /// processes send requests to each other.
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     resources: Option<usize>,
-    /// Number of requests per process, or of rounds in which it acquires its resources. Default: 1.
+    /// Number of requests per process, or of rounds in which it acquires its resources [default: 1]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     asks: Option<u64>,
-    /// Maximum number of agents in a request, or of resources that a process acquires. Default: 2.
+    /// Maximum number of agents in a request, or of resources that a process acquires [default: 2]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     fan_out: Option<usize>,
     /// Whether a process waits for all requested agents or for any of them. The default depends on
@@ -35,22 +35,22 @@ pub struct DeadlockArgs {
     /// processes share, or all at once.
     #[arg(long, value_name = "HOW", value_parser = one_of(TAKING))]
     taking: Option<Taking>,
-    /// Probability in percent that a process sends a request when it can. Default: 100.
+    /// Probability in percent that a process sends a request when it can [default: 100]
     #[arg(long, value_name = "PERCENT", value_parser = parse_whole::<u64>)]
     share: Option<u64>,
-    /// How long a process runs before it sends a request. Default: up to four message times.
+    /// How long a process runs before it sends a request [default: up to four message times]
     #[arg(long, value_name = "LATENCY")]
     asks_after: Option<Latency>,
-    /// How long a process holds what others wait for. Default: up to four message times.
+    /// How long a process holds what others wait for [default: up to four message times]
     #[arg(long, value_name = "LATENCY")]
     lets_go_after: Option<Latency>,
-    /// Policy that chooses the victim of a deadlock. Default: no victim.
+    /// Policy that chooses the victim of a deadlock [default: no victim]
     #[arg(long, value_name = "POLICY", value_parser = one_of(Policy::ALL.map(|policy| (policy.name(), policy))))]
     victim: Option<Policy>,
     /// Priorities of the processes, such as 3,1,2. Missing ones are lowest.
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = parse_whole::<u32>)]
     priorities: Vec<u32>,
-    /// How long a process waits before it starts a detection. Default: it starts at once.
+    /// How long a process waits before it starts a detection [default: it starts at once]
     #[arg(long, value_name = "LENGTH")]
     looks_after: Option<Length>,
 }

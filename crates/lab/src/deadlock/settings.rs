@@ -78,7 +78,7 @@ fn validate_script(spec: &Spec<Deadlock>) -> Result<(), LabError> {
         };
         let acting_process = Agent::process(*node, command.process());
         if let Some(unknown) = named_agents.iter().chain([&acting_process]).find(|agent| !exists(agent)) {
-            return Err(error(format!("There is no {unknown} in this group.")));
+            return Err(error(format!("there is no {unknown} in this group.")));
         }
     }
     Ok(())

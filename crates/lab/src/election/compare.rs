@@ -16,10 +16,10 @@ use serde::Serialize;
 /// Options that only comparisons of elections accept.
 #[derive(Args)]
 pub struct ElectionCompareArgs {
-    /// Nodes that start elections: one (each in turn), lowest, highest, all. Default: one,all.
+    /// Nodes that start elections: one (each in turn), lowest, highest, all [default: one,all]
     #[arg(long, value_enum, value_name = "WHO", value_delimiter = ',', display_order = 6)]
     starters: Vec<Start>,
-    /// Number of sampled orders of a large ring. Default: 200. Rings of up to 8 nodes are tried in
+    /// Number of sampled orders of a large ring [default: 200]. Rings of up to 8 nodes are tried in
     /// all orders.
     #[arg(long, value_parser = parse_whole::<u64>, display_order = 7)]
     samples: Option<u64>,

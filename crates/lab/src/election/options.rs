@@ -16,24 +16,24 @@ use quorate_journal::settings::{Length, Level, Ppm};
 #[command(next_help_heading = "Options of elections")]
 pub struct ElectionArgs {
     /// Nodes that start elections, among those that are up: lowest, highest, all,
-    /// successor-of-highest, or nodes such as 2,5. Default: all.
+    /// successor-of-highest, or nodes such as 2,5 [default: all]
     #[arg(long, value_name = "WHO")]
     starters: Option<Starters>,
-    /// Order of nodes on a ring: numbers, random, or all nodes such as 3,1,2. Default: numbers.
+    /// Order of nodes on a ring: numbers, random, or all nodes such as 3,1,2 [default: numbers]
     #[arg(long, value_name = "NODES")]
     order: Option<RingOrder>,
     /// The attribute that ranks nodes: id, random, or one number per node such as 40,5,70 (disk
-    /// space, 1/load). Default: id.
+    /// space, 1/load) [default: id]
     #[arg(long, value_name = "WHAT")]
     attribute: Option<Attribute>,
-    /// The end of the ranking that wins. Default: highest.
+    /// The end of the ranking that wins [default: highest]
     #[arg(long, value_name = "END", value_parser = one_of(PREFER))]
     prefer: Option<Prefer>,
-    /// How a ring announces the winner. Default: ring.
+    /// How a ring announces the winner [default: ring]
     #[arg(long, value_name = "HOW", value_parser = one_of(ANNOUNCE))]
     announce: Option<Announce>,
     /// How an election on a ring handles a crash: not at all, by acknowledgements and timeouts, or
-    /// by a failure detector. Default: detector.
+    /// by a failure detector [default: detector]
     #[arg(long, value_name = "HOW", value_parser = one_of(REPAIR))]
     repair: Option<Repair>,
     /// A bully node notifies lower nodes of a running election.
@@ -42,34 +42,34 @@ pub struct ElectionArgs {
     /// A bully node that has won notifies all nodes, including higher ones.
     #[arg(long)]
     broadcast: bool,
-    /// Duration for which a vote for a master binds the voter. Default: twenty round trips.
+    /// Duration for which a vote for a master binds the voter [default: twenty round trips]
     #[arg(long, value_name = "LENGTH")]
     master_lease: Option<Length>,
-    /// Assumed maximum deviation of a clock's rate from true time, for masters with leases.
-    /// Default: 1000ppm.
+    /// Assumed maximum deviation of a clock's rate from true time, for masters with leases
+    /// [default: 1000ppm]
     #[arg(long, value_name = "DRIFT")]
     master_drift_bound: Option<Ppm>,
     /// Number of crashes and restarts, chosen by the seed. A majority of the group stays up.
     #[arg(long, value_name = "COUNT")]
     upheaval: Option<u64>,
     /// The failure detector: perfect, heartbeats with a fixed timeout, heartbeats with an adaptive
-    /// timeout, or none. Default: oracle.
+    /// timeout, or none [default: oracle]
     #[arg(long, value_name = "WHO", value_parser = one_of(DETECTORS))]
     detector: Option<Detector>,
-    /// Interval between heartbeats. Default: ten message times.
+    /// Interval between heartbeats [default: ten message times]
     #[arg(long, value_name = "LENGTH")]
     heartbeat: Option<Length>,
-    /// Silence after which --detector heartbeat suspects a node. Default: one heartbeat interval
-    /// and its longest delay.
+    /// Silence after which --detector heartbeat suspects a node [default: one heartbeat interval
+    /// and its longest delay]
     #[arg(long, value_name = "LENGTH")]
     silence: Option<Length>,
-    /// Suspicion level at which --detector accrual suspects a node, from 0.5 to 20. Default: 8.
+    /// Suspicion level at which --detector accrual suspects a node, from 0.5 to 20 [default: 8]
     #[arg(long, value_name = "LEVEL")]
     threshold: Option<Level>,
-    /// Number of bits of an id, in an overlay whose regions have super-peers. Default: 32.
+    /// Number of bits of an id, in an overlay whose regions have super-peers [default: 32]
     #[arg(long, value_name = "COUNT")]
     id_bits: Option<u32>,
-    /// Number of these bits that identify a region, which has one super-peer. Default: 3.
+    /// Number of these bits that identify a region, which has one super-peer [default: 3]
     #[arg(long, value_name = "COUNT")]
     reserved_bits: Option<u32>,
     /// Maximum number of nodes that a super-peer serves. As few bits identify a region as this

@@ -18,7 +18,7 @@ use serde::Serialize;
 #[derive(Args)]
 pub struct MulticastCompareArgs {
     /// The medium of a multicast: one message per receiver, one message that its receivers get, or
-    /// one message that all nodes get. Default: unicast.
+    /// one message that all nodes get [default: unicast]
     #[arg(long, value_enum, display_order = 8)]
     medium: Option<MediumArg>,
     /// Deliver a multicast only when every member has it.

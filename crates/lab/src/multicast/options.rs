@@ -17,17 +17,17 @@ use std::str::FromStr;
 #[derive(Args)]
 #[command(next_help_heading = "Options of multicast")]
 pub struct MulticastArgs {
-    /// Number of multicasts, all senders together. Default: 20.
+    /// Number of multicasts, all senders together [default: 20]
     #[arg(long, value_parser = parse_whole::<u64>)]
     messages: Option<u64>,
-    /// When nodes send: one after another, at random times, or as fast as possible. Default:
-    /// random.
+    /// When nodes send: one after another, at random times, or as fast as possible [default:
+    /// random]
     #[arg(long, value_parser = one_of(TRAFFIC))]
     traffic: Option<Pattern>,
-    /// Nodes that send, such as 1,3 or 2-5. Default: all.
+    /// Nodes that send, such as 1,3 or 2-5 [default: all]
     #[arg(long, value_name = "NODES")]
     senders: Option<NodeSet>,
-    /// Minimum payload of a message, in bytes. Default: a few bytes.
+    /// Minimum payload of a message, in bytes [default: a few bytes]
     #[arg(long, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     payload: Option<usize>,
     /// Pause of a sender before its next message. The default depends on the traffic.
@@ -41,23 +41,23 @@ pub struct MulticastArgs {
     #[arg(long)]
     relay: bool,
     /// How a message is sequenced: it goes to all and its number comes from the sequencer, or it
-    /// goes via the sequencer to all. Default: to-all.
+    /// goes via the sequencer to all [default: to-all]
     #[arg(long, value_name = "WAY", value_parser = one_of(SEQUENCING))]
     sequencing: Option<Sequencing>,
-    /// Maximum number of messages that a member may have in flight. Default: 64.
+    /// Maximum number of messages that a member may have in flight [default: 64]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<u64>)]
     window: Option<u64>,
     /// The medium of a multicast: one message per receiver, one message that its receivers get, or
-    /// one message that all nodes get. Default: unicast.
+    /// one message that all nodes get [default: unicast]
     #[arg(long, value_enum)]
     medium: Option<MediumArg>,
-    /// Several groups, each with its own order, such as '1-3 2-4'. Default: one group of all nodes.
+    /// Several groups, each with its own order, such as '1-3 2-4' [default: one group of all nodes]
     #[arg(long, value_name = "GROUPS")]
     groups: Option<Groups>,
-    /// Number of members that leave voluntarily, in a group with views. Default: 0.
+    /// Number of members that leave voluntarily, in a group with views [default: 0]
     #[arg(long, value_name = "COUNT", value_parser = parse_whole::<usize>)]
     leaves: Option<usize>,
-    /// Maximum number of bytes of the state that are sent to a joiner at once. Default: 65536.
+    /// Maximum number of bytes of the state that are sent to a joiner at once [default: 65536]
     #[arg(long, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     piece: Option<usize>,
     /// Additional properties to judge although the algorithm does not promise them, such as

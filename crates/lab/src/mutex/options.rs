@@ -15,18 +15,18 @@ use quorate_journal::settings::{Chance, Latency, NodeSet};
 #[derive(Args)]
 #[command(next_help_heading = "Options of mutual exclusion")]
 pub struct MutexArgs {
-    /// Number of requests, all nodes together. Default: 10.
+    /// Number of requests, all nodes together [default: 10]
     #[arg(long, value_parser = parse_whole::<u64>)]
     entries: Option<u64>,
-    /// When nodes send requests: one node alone, all at once and again, or all at random times.
-    /// Default: random.
+    /// When nodes send requests: one node alone, all at once and again, or all at random times
+    /// [default: random]
     #[arg(long, value_parser = one_of(WORKLOADS))]
     workload: Option<Pattern>,
-    /// Nodes that send requests, such as 1,3 or 2-5. Default: all (with the workload single: the
-    /// last node).
+    /// Nodes that send requests, such as 1,3 or 2-5 [default: all (with the workload single: the
+    /// last node)]
     #[arg(long, value_name = "NODES")]
     requesters: Option<NodeSet>,
-    /// How long a node holds the lock. Default: one message time.
+    /// How long a node holds the lock [default: one message time]
     #[arg(long)]
     hold: Option<Latency>,
     /// How long a node waits before its next request. The default depends on the workload.

@@ -14,36 +14,36 @@ use quorate_replica::Reads;
 #[derive(Args)]
 #[command(next_help_heading = "Options of replicated logs")]
 pub struct ReplicaArgs {
-    /// Number of initial members; the other nodes are spares. Default: all nodes.
+    /// Number of initial members; the other nodes are spares [default: all nodes]
     #[arg(long, value_parser = parse_whole::<usize>)]
     founders: Option<usize>,
-    /// Number of clients. Default: 3.
+    /// Number of clients [default: 3]
     #[arg(long, value_parser = parse_whole::<u64>)]
     clients: Option<u64>,
-    /// Number of reads, writes and compare-and-sets, all clients together. Default: 60.
+    /// Number of reads, writes and compare-and-sets, all clients together [default: 60]
     #[arg(long, value_parser = parse_whole::<u64>)]
     operations: Option<u64>,
-    /// Number of registers. Default: 3.
+    /// Number of registers [default: 3]
     #[arg(long, value_parser = parse_whole::<u64>)]
     keys: Option<u64>,
-    /// Number of times that an operator changes the members or transfers the leadership. Default:
-    /// 0.
+    /// Number of times that an operator changes the members or transfers the leadership [default:
+    /// 0]
     #[arg(long, value_parser = parse_whole::<u32>)]
     changes: Option<u32>,
-    /// How reads are answered: by a round of heartbeats, or under a lease. Default: quorum.
+    /// How reads are answered: by a round of heartbeats, or under a lease [default: quorum]
     #[arg(long, value_parser = one_of(READS))]
     reads: Option<Reads>,
-    /// Time unit of replicas for heartbeats and timeouts. Default: 10ms.
+    /// Time unit of replicas for heartbeats and timeouts [default: 10ms]
     #[arg(long)]
     tick: Option<Length>,
-    /// Number of entries after which a replica makes a checkpoint and truncates its log. Default:
-    /// 20.
+    /// Number of entries after which a replica makes a checkpoint and truncates its log [default:
+    /// 20]
     #[arg(long, value_name = "ENTRIES", value_parser = parse_whole::<u64>)]
     checkpoint_every: Option<u64>,
-    /// Number of entries before the checkpoint that stay for replicas that lag behind. Default: 5.
+    /// Number of entries before the checkpoint that stay for replicas that lag behind [default: 5]
     #[arg(long, value_name = "ENTRIES", value_parser = parse_whole::<u64>)]
     keep_entries: Option<u64>,
-    /// Maximum number of bytes in a piece of a snapshot. Default: 100.
+    /// Maximum number of bytes in a piece of a snapshot [default: 100]
     #[arg(long, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     piece_bytes: Option<usize>,
 }

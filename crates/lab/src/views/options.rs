@@ -16,20 +16,20 @@ pub(crate) struct ViewArgs {
     #[arg(long)]
     views: bool,
     /// The membership service: an oracle that never fails, a replicated log of the members, or a
-    /// faulty oracle that does not wait for leases and so breaks mutual exclusion. Default: oracle.
+    /// faulty oracle that does not wait for leases and so breaks mutual exclusion [default: oracle]
     #[arg(long, value_name = "WHO", requires = "views", value_parser = one_of(MEMBERSHIP_SERVICES))]
     membership: Option<MembershipService>,
-    /// Duration of a member's lease. Default: 2s.
+    /// Duration of a member's lease [default: 2s]
     #[arg(long, value_name = "LENGTH", requires = "views")]
     lease: Option<Length>,
-    /// Delay from a lease renewal to a member's next renewal request. Default: 400ms.
+    /// Delay from a lease renewal to a member's next renewal request [default: 400ms]
     #[arg(long, value_name = "LENGTH", requires = "views")]
     keepalive: Option<Length>,
-    /// Assumed maximum deviation of a clock's rate from true time. Default: 500ppm.
+    /// Assumed maximum deviation of a clock's rate from true time [default: 500ppm]
     #[arg(long, value_name = "DRIFT", requires = "views")]
     drift_bound: Option<Ppm>,
     /// How to treat a member whose connection was closed: remove it at once, or when its lease
-    /// expires. Default: evict.
+    /// expires [default: evict]
     #[arg(long, value_name = "WHAT", requires = "views", value_parser = one_of(ON_CLOSE))]
     on_close: Option<OnClose>,
 }

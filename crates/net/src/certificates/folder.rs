@@ -36,9 +36,9 @@ pub enum AuthorityFrom {
 /// Why certificates were not made, or not all of them.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    #[error("No node given: name the nodes that need a certificate, such as 1-5.")]
+    #[error("no node given: name the nodes that need a certificate, such as 1-5.")]
     NoNodes,
-    #[error("At most {MAX_CERTIFICATES} certificates can be made at once; got {0} nodes. No file was written.")]
+    #[error("at most {MAX_CERTIFICATES} certificates can be made at once; got {0} nodes. No file was written.")]
     TooManyNodes(usize),
     #[error(
         "{} exists already and is never overwritten. No file was written. To renew the certificate, move the node's \
@@ -46,7 +46,7 @@ pub enum FolderError {
     )]
     Exists(PathBuf),
     #[error(
-        "Another process created {} while certificates were being made; it was left unchanged. The files made before \
+        "another process created {} while certificates were being made; it was left unchanged. The files made before \
          it are complete; run the command again for the rest.", escape_path(.0)
     )]
     Appeared(PathBuf),
@@ -55,14 +55,14 @@ pub enum FolderError {
          was written.", escape_path(.found), escape_path(.missing)
     )]
     IncompleteAuthority { found: PathBuf, missing: PathBuf },
-    #[error("In folder {}: {error}", escape_path(.folder))]
+    #[error("in folder {}: {error}", escape_path(.folder))]
     Signing { folder: PathBuf, error: SigningError },
-    #[error("Cannot read {}: {error}. No file was written.", escape_path(.file))]
+    #[error("cannot read {}: {error}. No file was written.", escape_path(.file))]
     Unreadable { file: PathBuf, error: io::Error },
-    #[error("Cannot create the folder {}: {error}. No file was written.", escape_path(.folder))]
+    #[error("cannot create the folder {}: {error}. No file was written.", escape_path(.folder))]
     NoFolder { folder: PathBuf, error: io::Error },
     #[error(
-        "Cannot write {}: {error}. The files made before it are complete, and no partial file was left.",
+        "cannot write {}: {error}. The files made before it are complete, and no partial file was left.",
         escape_path(.file)
     )]
     Unwritable { file: PathBuf, error: io::Error },

@@ -8,39 +8,39 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     #[error(
-        "The peer announced a frame of {length} bytes; the maximum here is {limit}. The frame was not read and the \
+        "the peer announced a frame of {length} bytes; the maximum here is {limit}. The frame was not read and the \
          connection was closed; unacknowledged messages are sent again. Either the peer is not a Quorate node, or it \
          allows longer messages than this node."
     )]
     TooLong { length: usize, limit: usize },
     #[error(
-        "The peer uses TLS, but this node expects plain TCP. No message was exchanged; start both nodes with --certs, \
+        "the peer uses TLS, but this node expects plain TCP. No message was exchanged; start both nodes with --certs, \
          or both without."
     )]
     SpeaksTls,
     #[error(
-        "The peer announced a frame of {length} bytes, which is shorter than any valid frame. The connection was \
+        "the peer announced a frame of {length} bytes, which is shorter than any valid frame. The connection was \
          closed; unacknowledged messages are sent again. The peer may not be a Quorate node."
     )]
     TooShort { length: usize },
     #[error(
-        "The peer sent a frame of format version {found}; this release reads versions up to {known}. The frame was \
+        "the peer sent a frame of format version {found}; this release reads versions up to {known}. The frame was \
          ignored; run a release that supports version {found} on both nodes."
     )]
     Newer { found: u8, known: u8 },
     #[error(
-        "The peer sent a frame of the unknown kind {0}. The frame was ignored and the connection closed; \
+        "the peer sent a frame of the unknown kind {0}. The frame was ignored and the connection closed; \
          unacknowledged messages are sent again. Run the same release on both nodes."
     )]
     UnknownKind(u8),
     #[error(
-        "A frame arrived damaged: its checksum is {found:08x} and should be {expected:08x}. The frame was ignored and \
+        "a frame arrived damaged: its checksum is {found:08x} and should be {expected:08x}. The frame was ignored and \
          the connection closed; unacknowledged messages are sent again. If this happens repeatedly, check the network \
          between the two nodes."
     )]
     Damaged { found: u32, expected: u32 },
     #[error(
-        "The peer sent a malformed {kind}: {reason}. The connection was closed; unacknowledged messages are sent \
+        "the peer sent a malformed {kind}: {reason}. The connection was closed; unacknowledged messages are sent \
          again. Run the same release on both nodes."
     )]
     Malformed { kind: &'static str, reason: String },

@@ -70,60 +70,60 @@ pub struct Welcome {
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum Refusal {
     #[error(
-        "The other node belongs to group '{}'. No message was exchanged; start both nodes with the same --group, or \
+        "the other node belongs to group '{}'. No message was exchanged; start both nodes with the same --group, or \
          correct the address in --peers.", .group.escape_debug()
     )]
     OtherGroup { group: String },
     #[error(
-        "The other node runs {}. No message was exchanged; start every node of the group with the same algorithm.",
+        "the other node runs {}. No message was exchanged; start every node of the group with the same algorithm.",
         .algorithm.escape_debug()
     )]
     OtherAlgorithm { algorithm: String },
     #[error(
-        "The other node uses message format {format}. No message was exchanged; run releases with the same message \
+        "the other node uses message format {format}. No message was exchanged; run releases with the same message \
          format on both nodes."
     )]
     OtherFormat { format: u32 },
     #[error(
-        "The other node is configured for a group of {members} nodes. No message was exchanged; start every node with \
+        "the other node is configured for a group of {members} nodes. No message was exchanged; start every node with \
          the same nodes in --peers."
     )]
     OtherSize { members: u32 },
-    #[error("The node at this address is node {me}. No message was exchanged; correct the addresses in --peers.")]
+    #[error("the node at this address is node {me}. No message was exchanged; correct the addresses in --peers.")]
     WrongNode { me: NodeId },
     #[error(
-        "The node at this address is also node {me}, or this process itself. No message was exchanged; give every \
+        "the node at this address is also node {me}, or this process itself. No message was exchanged; give every \
          node its own number and address."
     )]
     SameNode { me: NodeId },
     #[error(
-        "The other node is configured for a group of {members} nodes, and this node's number is higher. No message \
+        "the other node is configured for a group of {members} nodes, and this node's number is higher. No message \
          was exchanged; start every node with the same nodes in --peers."
     )]
     NotAMember { members: u32 },
-    #[error("The other node dialled this node at the same time, and its dial has priority. No message was lost.")]
+    #[error("the other node dialled this node at the same time, and its dial has priority. No message was lost.")]
     Crossed,
-    #[error("The other node has seen this dial or a later one. No message was lost; this node dials again.")]
+    #[error("the other node has seen this dial or a later one. No message was lost; this node dials again.")]
     Stale,
     #[error(
-        "The other node has been connected to incarnation {known} of this node, which is later than this one. No \
+        "the other node has been connected to incarnation {known} of this node, which is later than this one. No \
          message was exchanged; stop this process, or start it as a later incarnation."
     )]
     OlderIncarnation { known: Incarnation },
     #[error(
-        "The other node has been connected to another process with incarnation {known} of this node. No message was \
+        "the other node has been connected to another process with incarnation {known} of this node. No message was \
          exchanged; stop one of the two, and start this one as a later incarnation (--life, or a data folder of its \
          own)."
     )]
     DuplicateIncarnation { known: Incarnation },
     #[error(
-        "The node at this address runs as incarnation {mine}, and this node has been connected to a later one. No \
+        "the node at this address runs as incarnation {mine}, and this node has been connected to a later one. No \
          message was exchanged; stop the older process."
     )]
     SupersededIncarnation { mine: Incarnation },
-    #[error("The other node has too many pending connections. No message was lost; this node dials again.")]
+    #[error("the other node has too many pending connections. No message was lost; this node dials again.")]
     Crowded,
-    #[error("The other node is stopping. No message was lost; this node dials again.")]
+    #[error("the other node is stopping. No message was lost; this node dials again.")]
     Stopping,
 }
 

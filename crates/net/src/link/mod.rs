@@ -58,27 +58,27 @@ pub enum LinkStart {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LinkError {
     #[error(
-        "Node {peer} sent a frame of another group. The frame was ignored and the connection closed; unacknowledged \
+        "node {peer} sent a frame of another group. The frame was ignored and the connection closed; unacknowledged \
          messages are sent again."
     )]
     OtherGroup { peer: NodeId },
     #[error(
-        "A frame from node {sender} arrived on the connection to node {peer}. The frame was ignored and the connection \
+        "a frame from node {sender} arrived on the connection to node {peer}. The frame was ignored and the connection \
          closed; unacknowledged messages are sent again."
     )]
     OtherSender { peer: NodeId, sender: NodeId },
     #[error(
-        "A frame from incarnation {found} of node {peer} arrived on a connection to another incarnation. The frame was \
+        "a frame from incarnation {found} of node {peer} arrived on a connection to another incarnation. The frame was \
          ignored and the connection closed; messages of the connected incarnation are not affected."
     )]
     OtherIncarnation { peer: NodeId, found: Incarnation },
     #[error(
-        "Incarnation {found} of node {peer} tries to connect, but incarnation {known} has connected before. Nothing \
+        "incarnation {found} of node {peer} tries to connect, but incarnation {known} has connected before. Nothing \
          was changed; stop the older process."
     )]
     OlderIncarnation { peer: NodeId, found: Incarnation, known: Incarnation },
     #[error(
-        "Node {peer} acknowledges message {acknowledged}, but the last message sent to it is {sent}. No message was \
+        "node {peer} acknowledges message {acknowledged}, but the last message sent to it is {sent}. No message was \
          released and the connection was closed; run the same release on both nodes."
     )]
     NeverSent { peer: NodeId, acknowledged: u64, sent: u64 },

@@ -45,14 +45,14 @@ impl Default for LinkLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PushError {
     #[error(
-        "The link is full: it holds {held} bytes for the peer, and a message of {length} bytes would exceed the maximum \
+        "the link is full: it holds {held} bytes for the peer, and a message of {length} bytes would exceed the maximum \
          of {limit}. The message was not queued; messages before it still are. Find out why the peer is slow."
     )]
     Overflow { length: usize, held: usize, limit: usize },
-    #[error("A message must have at most {limit} bytes; got {length}. It was not queued; send it in several messages.")]
+    #[error("a message must have at most {limit} bytes; got {length}. It was not queued; send it in several messages.")]
     TooLong { length: usize, limit: usize },
     #[error(
-        "Message {number} cannot follow message {last} on the same link. It was not queued; this is a bug in Quorate, \
+        "message {number} cannot follow message {last} on the same link. It was not queued; this is a bug in Quorate, \
          please report it."
     )]
     OutOfOrder { number: u64, last: u64 },

@@ -37,7 +37,7 @@ pub enum IdentityError {
          --folder {}", escape_path(.file), folder_of(.file)
     )]
     Missing { file: PathBuf, group: GroupName, node: NodeId },
-    #[error("Cannot read {}: {error}. The node needs it to authenticate itself; check its permissions.", escape_path(.file))]
+    #[error("cannot read {}: {error}. The node needs it to authenticate itself; check its permissions.", escape_path(.file))]
     Unreadable { file: PathBuf, error: io::Error },
     #[error(
         "{} contains no valid {content} in PEM. Restore the file that 'quorate certs' wrote, or make a new one.",
@@ -64,7 +64,7 @@ pub enum IdentityError {
     )]
     Unfit { file: PathBuf, error: webpki::Error },
     #[error(
-        "The certificate and key in {} cannot be used: {error}. Make new ones with 'quorate certs'.", escape_path(.folder)
+        "the certificate and key in {} cannot be used: {error}. Make new ones with 'quorate certs'.", escape_path(.folder)
     )]
     Refused { folder: PathBuf, error: rustls::Error },
 }
@@ -157,7 +157,7 @@ impl Credentials {
         })
     }
 
-    /// Checks content peers will check, with clearer errors than a TLS alert could give.
+    /// Checks what peers will check, with clearer errors than a TLS alert could give.
     fn check(&self, folder: &Folder, node: NodeId, group: &GroupName) -> Result<(), IdentityError> {
         let (file, authority) = (folder.certificate(node), folder.authority_certificate());
         let unfit = |file: &Path| {

@@ -9,10 +9,10 @@ pub fn reason(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
         Some(Error::InvalidCertificate(certificate)) => {
-            format!("This node rejected the peer: {}.", rejection(certificate))
+            format!("this node rejected the peer: {}.", rejection(certificate))
         }
         Some(Error::NoCertificatesPresented) => {
-            "This node rejected the peer: it presented no certificate; start it with --certs.".to_owned()
+            "this node rejected the peer: it presented no certificate; start it with --certs.".to_owned()
         }
         Some(Error::AlertReceived(alert)) => refusal(*alert),
         Some(
@@ -20,9 +20,9 @@ pub fn reason(error: &io::Error) -> String {
             | Error::InappropriateMessage { .. }
             | Error::InappropriateHandshakeMessage { .. }
             | Error::PeerSentOversizedRecord,
-        ) => "The peer does not use TLS, so perhaps it uses plain TCP; start it with --certs.".to_owned(),
+        ) => "the peer does not use TLS, so perhaps it uses plain TCP; start it with --certs.".to_owned(),
         Some(Error::PeerIncompatible(_)) => {
-            format!("The peer does not support TLS 1.3 with the options that quorate requires: {error}.")
+            format!("the peer does not support TLS 1.3 with the options that quorate requires: {error}.")
         }
         Some(other) => format!("The TLS connection failed: {other}."),
         None => interruption(error),
@@ -75,7 +75,7 @@ fn refusal(alert: AlertDescription) -> String {
         AlertDescription::ProtocolVersion => "it does not support TLS 1.3".to_owned(),
         other => format!("it sent the alert {other:?}"),
     };
-    format!("The peer rejected this node: {reason}.")
+    format!("the peer rejected this node: {reason}.")
 }
 
 fn interruption(error: &io::Error) -> String {
@@ -83,10 +83,10 @@ fn interruption(error: &io::Error) -> String {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
             // The close of the connection can overtake the alert that explains it.
             format!(
-                "The peer closed the connection during the TLS handshake ({error}): either it rejected this node, and \
-                 its log says reason, or it uses plain TCP."
+                "the peer closed the connection during the TLS handshake ({error}): either it rejected this node, and \
+                 its log says why, or it uses plain TCP."
             )
         }
-        _ => format!("The connection failed: {error}."),
+        _ => format!("the connection failed: {error}."),
     }
 }

@@ -145,7 +145,7 @@ impl<S: StateMachine> Running<S> {
 }
 
 fn halt_at(index: u64, error: &FormatError) -> Halt {
-    Halt(format!("Cannot apply entry {index}. {error}"))
+    Halt(format!("cannot apply entry {index}: {error}"))
 }
 
 /// A fingerprint of bytes that is the same on every machine.

@@ -86,7 +86,7 @@ impl<S: StateMachine> Running<S> {
             None => (Image::default(), 0, 0),
         };
         let engine = Engine::start(me, settings.seed, config(&settings), log)
-            .map_err(|error| Halt(format!("The log on the disk is inconsistent: {error}. No data was changed.")))?;
+            .map_err(|error| Halt(format!("the log on the disk is inconsistent: {error}. No data was changed.")))?;
         let tick = settings.tick;
         let learners = engine.configuration().incoming.learners;
         Ok(Self {

@@ -41,7 +41,7 @@ pub(super) fn answer_seconds(waits: &[Wait], refused: &[bool]) -> anyhow::Result
         let closes = graph.would_deadlock(*waiter, &need).is_some();
         times.push(started.elapsed().as_secs_f64());
         let is_consistent = closes == *refused && (closes || graph.wait(*waiter, need).is_ok());
-        anyhow::ensure!(is_consistent, "The graph gave two different answers to whether {waiter} may wait for {on}.");
+        anyhow::ensure!(is_consistent, "the graph gave two different answers to whether {waiter} may wait for {on}.");
     }
     times.sort_unstable_by(f64::total_cmp);
     Ok(times)
@@ -88,5 +88,5 @@ fn cpu_seconds() -> f64 {
 fn disagreement(wait: &Wait, closes: bool) -> String {
     let (theirs, ours) = if closes { ("closes a cycle", "does not") } else { ("closes no cycle", "does") };
     let Wait { waiter, on } = wait;
-    format!("The wait of {waiter} for {on} {theirs} according to petgraph; according to our graph it {ours}.")
+    format!("the wait of {waiter} for {on} {theirs} according to petgraph; according to our graph it {ours}.")
 }

@@ -143,7 +143,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<CommandOutcome> {
             };
             // Converted to text here: the caller would report an I/O error as a failed write to the
             // output.
-            let figures = figures.map_err(|error| anyhow::anyhow!("The measurement failed: {error:#}."))?;
+            let figures = figures.map_err(|error| anyhow::anyhow!("the measurement failed: {error:#}."))?;
             if let Some(best) = best.get_mut(index) {
                 best.update(figures);
             }

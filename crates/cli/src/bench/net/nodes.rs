@@ -164,9 +164,9 @@ pub(super) fn measure(contender: Contender, environment: &Environment) -> anyhow
             handle
                 .command(Command::Burst(BURST_MESSAGES))
                 .await
-                .map_err(|_| anyhow::anyhow!("The node stopped during the measurement."))?;
+                .map_err(|_| anyhow::anyhow!("the node stopped during the measurement."))?;
         }
-        events.recv().await.context("The node stopped during the measurement.")?;
+        events.recv().await.context("the node stopped during the measurement.")?;
         let messages_per_second = MESSAGES as f64 / started.elapsed().as_secs_f64();
         let round_trips = round_trips(&handle, &mut events).await?;
         handle.stop();
@@ -182,10 +182,10 @@ async fn round_trips(
     handle
         .command(Command::RoundTrips)
         .await
-        .map_err(|_| anyhow::anyhow!("The node stopped during the measurement."))?;
+        .map_err(|_| anyhow::anyhow!("the node stopped during the measurement."))?;
     match events.recv().await {
         Some(Event::RoundTrips(durations)) => Ok(durations),
-        Some(Event::Done) | None => anyhow::bail!("The node stopped during the measurement."),
+        Some(Event::Done) | None => anyhow::bail!("the node stopped during the measurement."),
     }
 }
 

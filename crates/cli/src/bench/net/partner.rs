@@ -72,7 +72,7 @@ impl Partner {
     /// Starts the process and waits until it prints its address. `first_address` is the
     /// address of the first process, which a node needs.
     pub(super) fn start(contender: Contender, environment: &Environment, first_address: &str) -> anyhow::Result<Self> {
-        let name = clap::ValueEnum::to_possible_value(&contender).context("The contender has no name.")?;
+        let name = clap::ValueEnum::to_possible_value(&contender).context("the contender has no name.")?;
         let mut child = Command::new(std::env::current_exe()?)
             .args(["bench", "net", "--partner", name.get_name(), "--partner-of", first_address, "--folder"])
             .arg(&environment.certificates.0)
@@ -80,13 +80,13 @@ impl Partner {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .context("Cannot start the second process")?;
+            .context("cannot start the second process")?;
         let mut address = String::new();
-        let output = child.stdout.take().context("The second process has no output.")?;
+        let output = child.stdout.take().context("the second process has no output.")?;
         BufReader::new(output).read_line(&mut address)?;
         let address = address.trim().to_owned();
         let partner = Self { child, address };
-        anyhow::ensure!(!partner.address.is_empty(), "The second process stopped before it was ready.");
+        anyhow::ensure!(!partner.address.is_empty(), "the second process stopped before it was ready.");
         Ok(partner)
     }
 }

@@ -96,8 +96,8 @@ impl Console {
         match read_line(&mut io::stdin().lock()) {
             Ok(Some(Ok(line))) => Ok(line),
             Ok(Some(Err(reason))) => anyhow::bail!("{reason}"),
-            Ok(None) => anyhow::bail!("Standard input ended before the line with the addresses of the peers."),
-            Err(error) => anyhow::bail!("Cannot read standard input: {error}."),
+            Ok(None) => anyhow::bail!("standard input ended before the line with the addresses of the peers."),
+            Err(error) => anyhow::bail!("cannot read standard input: {error}."),
         }
     }
 
@@ -127,7 +127,7 @@ impl Console {
                 }
                 Ok(None) => return,
                 Err(error) => {
-                    self.print_refusal(&format!("Cannot read standard input: {error}."));
+                    self.print_refusal(&format!("cannot read standard input: {error}."));
                     return;
                 }
             };
@@ -191,7 +191,7 @@ fn command_numbers(incarnation: Incarnation) -> std::ops::Range<u64> {
 }
 
 fn out_of_numbers() -> String {
-    "This incarnation of the node has no command numbers left; restart the node.".into()
+    "this incarnation of the node has no command numbers left; restart the node.".into()
 }
 
 /// Reads the next line. Returns `None` at the end of the input, and an error text for a line that
@@ -201,9 +201,9 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, &'sta
     let read = io::Read::take(&mut *input, MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
     if read as u64 == MAX_LINE_BYTES && !line.ends_with(b"\n") {
         input.skip_until(b'\n')?;
-        return Ok(Some(Err("The line is longer than 16 MiB and was ignored.")));
+        return Ok(Some(Err("the line is longer than 16 MiB and was ignored.")));
     }
-    let line = String::from_utf8(line).map_err(|_| "The line is not valid UTF-8 and was ignored.");
+    let line = String::from_utf8(line).map_err(|_| "the line is not valid UTF-8 and was ignored.");
     Ok((read > 0).then_some(line))
 }
 

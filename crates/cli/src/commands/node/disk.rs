@@ -67,7 +67,7 @@ pub(super) fn open(
     }
     let (store, state, recovery) = match Store::<CountedState>::open(folder, owner, Settings::default()) {
         Err(StoreError::NotFound { .. }) => bail!(
-            "There is no data folder at {}. For the first start of this node, create it with --new. If the folder was \
+            "there is no data folder at {}. For the first start of this node, create it with --new. If the folder was \
              lost, use --data-was-lost: the node has then forgotten its promises, and the group must admit it again.",
             display_path(folder)
         ),
@@ -82,7 +82,7 @@ pub(super) fn open(
     }
     let writes = state.count();
     let durable =
-        codec.unseal(state.into_inner()).with_context(|| format!("Invalid data folder {}", display_path(folder)))?;
+        codec.unseal(state.into_inner()).with_context(|| format!("invalid data folder {}", display_path(folder)))?;
     // The node is blank if its folder replaces a lost one and nothing has been written to it yet.
     let is_blank = writes == 0 && store.identity().origin != Origin::Founded;
     let start_state = StartState { durable, incarnation: recovery.incarnation, is_blank };

@@ -84,13 +84,13 @@ pub(super) fn run(args: &SweepArgs, family: &str) -> anyhow::Result<CommandOutco
     let in_views = args.run.wants_views();
     let is_selected = |entry: &&Entry| entry.family() == family && (!in_views || entry.runs_in_views());
     let entries: Vec<_> = all().iter().chain(faulty).filter(is_selected).collect();
-    anyhow::ensure!(!entries.is_empty(), "No algorithm of the {family} family supports --views; leave it out.");
+    anyhow::ensure!(!entries.is_empty(), "no algorithm of the {family} family supports --views; leave it out.");
     let option = args.run.first_option_of(family)?;
     if let Some(option) = option {
         let refusals = entries.iter().map(|entry| dispatch_to_family(entry, OptionCheck { args })).collect::<Vec<_>>();
         if let Some(why) = refusals.iter().all(Option::is_some).then(|| refusals.into_iter().flatten().next()).flatten()
         {
-            anyhow::bail!("No algorithm of the {family} family accepts --{option} with this value: {why}");
+            anyhow::bail!("no algorithm of the {family} family accepts --{option} with this value: {why}");
         }
     }
     let threads = threads(args.threads)?;
@@ -125,7 +125,7 @@ fn family_named(name: &str) -> anyhow::Result<Family> {
         let similar = nearest(name, Family::ALL.map(Family::name));
         let hint = similar.map(|similar| format!(" Did you mean '{similar}'?")).unwrap_or_default();
         anyhow::anyhow!(
-            "There is no family '{}'.{hint} The families are mutex, election, multicast, deadlock and replica.",
+            "there is no family '{}'.{hint} The families are mutex, election, multicast, deadlock and replica.",
             name.escape_debug()
         )
     })

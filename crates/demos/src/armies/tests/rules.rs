@@ -1,4 +1,5 @@
 //! The rules of the armies, one script each, and every order in which their messages can arrive.
+//! `quorate_core::testing` defines the language of the scripts.
 
 use crate::armies::{ARMIES, Army, Command, Event, Message, Strength, Timer};
 use crate::rules::rules;
@@ -6,7 +7,7 @@ use expect_test::{Expect, expect};
 use quorate_core::testing::{ScriptCommand, ScriptGroup, run_script};
 use quorate_core::{Duration, Effect, Effects, Group, Incarnation, Input, NodeId, Protocol, Span, Time};
 
-const LEAST: Duration = Duration::from_millis(3);
+const MIN_DELAY: Duration = Duration::from_millis(3);
 
 impl ScriptCommand for Command {
     const WORDS: &'static str = "attack";
@@ -17,7 +18,7 @@ impl ScriptCommand for Command {
 }
 
 fn armies(strengths: [u32; 2]) -> impl Fn(NodeId, Group) -> Army {
-    move |me, _| Army::new(me, Strength(strengths[me.index()]), LEAST)
+    move |me, _| Army::new(me, Strength(strengths[me.index()]), MIN_DELAY)
 }
 
 fn check(strengths: [u32; 2], script: &str, expected: Expect) {
@@ -31,8 +32,8 @@ fn step(army: &mut Army, now: Time, input: Input<Army>) -> Vec<Effect<Army>> {
     effects
 }
 
-fn start(strength: u32) -> Army {
-    let mut army = Army::new(ARMIES[0], Strength(strength), LEAST);
+fn started_army(strength: u32) -> Army {
+    let mut army = Army::new(ARMIES[0], Strength(strength), MIN_DELAY);
     let start = Input::Start { durable: (), incarnation: Incarnation::FIRST };
     let effects = step(&mut army, Time::ZERO, start);
     let [Effect::Send { to, message, .. }] = &effects[..] else { panic!("one message") };
@@ -42,7 +43,7 @@ fn start(strength: u32) -> Army {
 
 #[test]
 fn ar_1_an_army_that_starts_sends_its_strength() {
-    start(3);
+    started_army(3);
     let group = ScriptGroup::new(2, armies([3, 5]));
     assert_eq!((group.in_flight(), group.timers()), (2, 0));
 }
@@ -95,7 +96,7 @@ rules! { check;
 
 #[test]
 fn ar_2_a_second_strength_changes_nothing() {
-    let mut army = start(3);
+    let mut army = started_army(3);
     let strength = |value| Input::Message { from: ARMIES[1], message: Message::Strength(Strength(value)) };
     assert_eq!(step(&mut army, Time::ZERO, strength(5)).len(), 1);
     let before = army.clone();
@@ -105,7 +106,7 @@ fn ar_2_a_second_strength_changes_nothing() {
 
 #[test]
 fn ar_3_the_leader_waits_for_the_minimum_delay() {
-    let mut army = start(5);
+    let mut army = started_army(5);
     let theirs = Input::Message { from: ARMIES[1], message: Message::Strength(Strength(3)) };
     step(&mut army, Time::ZERO, theirs);
     let effects = step(&mut army, Time::ZERO, Input::Command(Command::Attack));
@@ -113,18 +114,18 @@ fn ar_3_the_leader_waits_for_the_minimum_delay() {
         Effect::SetTimer { timer, span } => Some((*timer, *span)),
         _ => None,
     });
-    assert_eq!(timers.collect::<Vec<_>>(), [(Timer::Word, Span::exactly(LEAST))]);
+    assert_eq!(timers.collect::<Vec<_>>(), [(Timer::MinimumDelay, Span::exactly(MIN_DELAY))]);
 }
 
 #[test]
 fn an_attack_carries_the_time_of_the_clock() {
-    let mut army = start(3);
+    let mut army = started_army(3);
     let now = Time::ZERO + Duration::from_millis(7);
-    let word = |from| Input::Message { from, message: Message::Attack };
-    assert!(step(&mut army, now, word(ARMIES[0])).is_empty(), "an army ignores its own messages");
-    let effects = step(&mut army, now, word(ARMIES[1]));
+    let order = |from| Input::Message { from, message: Message::Attack };
+    assert!(step(&mut army, now, order(ARMIES[0])).is_empty(), "an army ignores its own messages");
+    let effects = step(&mut army, now, order(ARMIES[1]));
     assert!(matches!(effects[..], [Effect::Emit { event: Event::Attacks { at }, .. }] if at == now));
-    assert!(step(&mut army, now, word(ARMIES[1])).is_empty(), "it attacks once");
+    assert!(step(&mut army, now, order(ARMIES[1])).is_empty(), "the army attacks only once");
 }
 
 /// Whatever the order of commands and messages, and whenever the timer fires, both armies name the
@@ -134,7 +135,7 @@ fn every_order_leads_to_one_leader_and_two_attacks() {
     for strengths in [[3, 5], [5, 3], [4, 4], [0, 0], [0, u32::MAX]] {
         let mut orders = 0;
         let group = || ScriptGroup::new(2, armies(strengths));
-        follow(&mut Vec::new(), &mut |choices| {
+        enumerate_sequences(&mut Vec::new(), &mut |choices| {
             let mut group = group();
             let mut ordered = [false; 2];
             let mut events = Vec::new();
@@ -142,37 +143,39 @@ fn every_order_leads_to_one_leader_and_two_attacks() {
                 let in_flight = group.in_flight();
                 let timers = group.timers();
                 match *choice {
-                    place if place < in_flight => events.push(group.deliver(place)),
-                    place if place < in_flight + timers => events.push(group.fire(place - in_flight)),
-                    place => {
-                        let army = (0..2).filter(|army| !ordered[*army]).nth(place - in_flight - timers).unwrap();
+                    index if index < in_flight => events.push(group.deliver(index)),
+                    index if index < in_flight + timers => events.push(group.fire(index - in_flight)),
+                    index => {
+                        let army = (0..2).filter(|army| !ordered[*army]).nth(index - in_flight - timers).unwrap();
                         ordered[army] = true;
                         events.push((ARMIES[army], group.command(ARMIES[army], Command::Attack)));
                     }
                 }
             }
-            let left = group.in_flight() + group.timers() + ordered.iter().filter(|ordered| !**ordered).count();
-            if left == 0 {
+            let remaining_choices =
+                group.in_flight() + group.timers() + ordered.iter().filter(|ordered| !**ordered).count();
+            if remaining_choices == 0 {
                 orders += 1;
-                let of = |army| events.iter().filter(move |(of, _)| *of == army).flat_map(|(_, events)| events);
+                let events_of =
+                    |army| events.iter().filter(move |(emitter, _)| *emitter == army).flat_map(|(_, events)| events);
                 let leader = if strengths[1] > strengths[0] { ARMIES[1] } else { ARMIES[0] };
                 for army in ARMIES {
-                    let leads = of(army).filter(|event| **event == Event::Leads { army: leader }).count();
-                    let attacks = of(army).filter(|event| matches!(event, Event::Attacks { .. })).count();
-                    assert_eq!((leads, attacks, of(army).count()), (1, 1, 2), "{strengths:?} {choices:?}");
+                    let leads = events_of(army).filter(|event| **event == Event::Leads { army: leader }).count();
+                    let attacks = events_of(army).filter(|event| matches!(event, Event::Attacks { .. })).count();
+                    assert_eq!((leads, attacks, events_of(army).count()), (1, 1, 2), "{strengths:?} {choices:?}");
                 }
             }
-            left
+            remaining_choices
         });
         assert!(orders > 50, "{orders}");
     }
 }
 
 /// Enumerates every sequence of choices; `play` returns the number of choices after a sequence.
-fn follow(choices: &mut Vec<usize>, play: &mut impl FnMut(&[usize]) -> usize) {
+fn enumerate_sequences(choices: &mut Vec<usize>, play: &mut impl FnMut(&[usize]) -> usize) {
     for choice in 0..play(choices) {
         choices.push(choice);
-        follow(choices, play);
+        enumerate_sequences(choices, play);
         choices.pop();
     }
 }

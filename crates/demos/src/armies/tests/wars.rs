@@ -18,36 +18,36 @@ const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn checked(war: &War, within: Option<Duration>) -> Outcome {
-    let outcome = check(war, within).unwrap();
+fn check_completely(war: &War, max_gap: Option<Duration>) -> Outcome {
+    let outcome = check(war, max_gap).unwrap();
     assert!(outcome.complete, "{war:?}");
     outcome
 }
 
 /// The run that violates this property, which must be the only one violated.
 fn only_violation<'a>(outcome: &'a Outcome, name: &str) -> &'a Timeline {
-    let broken: Vec<_> = outcome.verdicts.iter().filter(|judged| judged.violation.is_some()).collect();
-    assert_eq!(broken.iter().map(|judged| judged.name).collect::<Vec<_>>(), [name]);
-    &broken[0].violation.as_ref().unwrap().timeline
+    let violated: Vec<_> = outcome.verdicts.iter().filter(|judged| judged.violation.is_some()).collect();
+    assert_eq!(violated.iter().map(|judged| judged.name).collect::<Vec<_>>(), [name]);
+    &violated[0].violation.as_ref().unwrap().timeline
 }
 
 fn spans() -> impl Iterator<Item = Span> {
-    let pairs =
+    let nanosecond_bounds =
         [(0, 0), (0, 5_000_000), (2_000_000, 5_000_000), (7, 7), (1, 2), (3_600_000_000_000, 7_200_000_000_001)];
-    pairs.into_iter().map(|(min, max)| Span::between(ns(min), ns(max)))
+    nanosecond_bounds.into_iter().map(|(min, max)| Span::between(ns(min), ns(max)))
 }
 
 #[test]
-fn who_leads_is_agreed_on_in_both_models_and_on_any_links() {
+fn the_armies_agree_on_the_leader_in_both_models_and_on_any_links() {
     for strengths in STRENGTHS {
         for fifo in [false, true] {
-            let anytime = War { fifo, ..war(strengths) };
-            let outcome = checked(&anytime, None);
+            let unbounded = War { fifo, ..war(strengths) };
+            let outcome = check_completely(&unbounded, None);
             assert!(outcome.holds());
             let names: Vec<_> = outcome.verdicts.iter().map(|judged| judged.name).collect();
             assert_eq!(names, ["who", "both-know", "both-attack"]);
             for delay in spans() {
-                assert!(checked(&War { delay: Some(delay), ..anytime }, None).holds());
+                assert!(check_completely(&War { delay: Some(delay), ..unbounded }, None).holds());
             }
         }
     }
@@ -58,18 +58,18 @@ fn for_each_bound_some_run_without_bounds_on_delay_exceeds_it() {
     let hour = 60 * 60;
     let bounds = [0, 1, 1_000_000, 1_000_000_000, hour * 1_000_000_000, 365 * 24 * hour * 1_000_000_000].map(ns);
     for strengths in STRENGTHS {
-        for within in bounds {
+        for max_gap in bounds {
             for fifo in [false, true] {
-                let outcome = checked(&War { fifo, ..war(strengths) }, Some(within));
+                let outcome = check_completely(&War { fifo, ..war(strengths) }, Some(max_gap));
                 let timeline = only_violation(&outcome, "when");
                 let gap = timeline.gap().unwrap();
-                assert!(gap > within, "{gap} {within}");
+                assert!(gap > max_gap, "{gap} {max_gap}");
                 // The run shows the cause: the order took longer than the bound.
-                let waits = timeline.entries.iter().filter_map(|entry| match &entry.what {
+                let order_delays = timeline.entries.iter().filter_map(|entry| match &entry.what {
                     What::Received { kind, sent } if kind == "attack" => Some(entry.time.since(*sent)),
                     _ => None,
                 });
-                assert!(waits.max() >= Some(gap));
+                assert!(order_delays.max() >= Some(gap));
             }
         }
     }
@@ -83,9 +83,9 @@ fn with_bounds_the_second_attacks_at_most_max_minus_min_after_the_first() {
                 let war = War { delay: Some(delay), fifo, ..war(strengths) };
                 let guarantee = ns(delay.latest.nanos() - delay.earliest.nanos());
                 assert_eq!(war.guarantee(), Some(guarantee));
-                assert!(checked(&war, Some(guarantee)).holds(), "{war:?}");
-                let Some(less) = guarantee.nanos().checked_sub(1).map(ns) else { continue };
-                let outcome = checked(&war, Some(less));
+                assert!(check_completely(&war, Some(guarantee)).holds(), "{war:?}");
+                let Some(tighter_bound) = guarantee.nanos().checked_sub(1).map(ns) else { continue };
+                let outcome = check_completely(&war, Some(tighter_bound));
                 let timeline = only_violation(&outcome, "when");
                 assert_eq!(timeline.gap(), Some(guarantee), "{war:?}");
             }
@@ -97,19 +97,19 @@ fn with_bounds_the_second_attacks_at_most_max_minus_min_after_the_first() {
 fn drifting_clocks_cost_the_error_of_the_leaders_wait() {
     let exact = War { delay: Some(Span::between(ms(200), ms(500))), ..war([3, 5]) };
     for drift_ppm in [1, 1_000, 100_000, 900_000] {
-        let off = War { drift_ppm, ..exact };
-        let guarantee = off.guarantee().unwrap();
+        let drifting = War { drift_ppm, ..exact };
+        let guarantee = drifting.guarantee().unwrap();
         assert!(guarantee > exact.guarantee().unwrap());
-        assert!(checked(&off, Some(guarantee)).holds(), "{drift_ppm}");
+        assert!(check_completely(&drifting, Some(guarantee)).holds(), "{drift_ppm}");
         // Drifting clocks exceed the bound of exact clocks, and the guarantee is nearly tight.
-        only_violation(&checked(&off, exact.guarantee()), "when");
-        only_violation(&checked(&off, Some(ns(guarantee.nanos() - 3))), "when");
+        only_violation(&check_completely(&drifting, exact.guarantee()), "when");
+        only_violation(&check_completely(&drifting, Some(ns(guarantee.nanos() - 3))), "when");
     }
     // If all messages take the same time, a leader with a slow clock is second, and late by the
     // error of its clock.
-    let same = War { delay: Some(Span::exactly(ms(100))), drift_ppm: 500_000, ..war([3, 5]) };
-    assert_eq!(same.guarantee(), Some(ms(100) + ns(1)));
-    let outcome = checked(&same, Some(ms(99)));
+    let equal_delays = War { delay: Some(Span::exactly(ms(100))), drift_ppm: 500_000, ..war([3, 5]) };
+    assert_eq!(equal_delays.guarantee(), Some(ms(100) + ns(1)));
+    let outcome = check_completely(&equal_delays, Some(ms(99)));
     let [first, second] = only_violation(&outcome, "when").attacks();
     assert!(first < second, "army 2 leads, and its clock is slow");
 }
@@ -127,8 +127,8 @@ fn a_seed_determines_the_run_and_the_guarantee_holds() {
             assert_eq!(timeline.leaders(), [Some(leader); 2]);
             for entry in &timeline.entries {
                 if let What::Received { sent, .. } = entry.what {
-                    let took = entry.time.since(sent);
-                    assert!(delay.earliest <= took && took <= delay.latest);
+                    let delay_taken = entry.time.since(sent);
+                    assert!(delay.earliest <= delay_taken && delay_taken <= delay.latest);
                 }
             }
         }
@@ -139,11 +139,11 @@ fn a_seed_determines_the_run_and_the_guarantee_holds() {
 
 #[test]
 fn invalid_settings_are_refused() {
-    let years = Duration::from_secs(11 * 365 * 24 * 60 * 60);
-    assert_eq!(check(&war([3, 5]), Some(years)).unwrap_err(), ArmiesError::TooLong);
-    let slow = War { delay: Some(Span::between(Duration::ZERO, years)), ..war([3, 5]) };
+    let eleven_years = Duration::from_secs(11 * 365 * 24 * 60 * 60);
+    assert_eq!(check(&war([3, 5]), Some(eleven_years)).unwrap_err(), ArmiesError::TooLong);
+    let slow = War { delay: Some(Span::between(Duration::ZERO, eleven_years)), ..war([3, 5]) };
     assert_eq!(check(&slow, None).unwrap_err(), ArmiesError::TooLong);
     assert_eq!(simulate(&slow, 1).unwrap_err(), ArmiesError::TooLong);
-    let standing = War { delay: Some(Span::exactly(ms(1))), drift_ppm: 1_000_000, ..war([3, 5]) };
-    assert_eq!(check(&standing, None).unwrap_err(), ArmiesError::NoClock(1_000_000));
+    let stopped_clock = War { delay: Some(Span::exactly(ms(1))), drift_ppm: 1_000_000, ..war([3, 5]) };
+    assert_eq!(check(&stopped_clock, None).unwrap_err(), ArmiesError::NoClock(1_000_000));
 }

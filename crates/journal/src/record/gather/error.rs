@@ -6,27 +6,27 @@ use quorate_core::{Incarnation, NodeId};
 /// Why journals cannot be gathered. The files themselves are unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum GatherError {
-    #[error("No journals given: name the journal of every node, such as n1.journal n2.journal n3.journal.")]
+    #[error("no journals given: name the journal of every node, such as n1.journal n2.journal n3.journal.")]
     NoJournals,
-    #[error("Cannot open the journal {file}: {error}.")]
+    #[error("cannot open the journal {file}: {error}.")]
     Open { file: String, error: std::io::Error },
-    #[error("In {file}: {error}")]
+    #[error("in {file}: {error}")]
     Journal { file: String, error: JournalError },
     #[error(
-        "In {file}: this is the journal of a whole run, not of one incarnation of a node. Gather the journals that \
+        "in {file}: this is the journal of a whole run, not of one incarnation of a node. Gather the journals that \
          'quorate node --trace FILE' writes; read this one directly with 'quorate trace'."
     )]
     NotLive { file: String },
-    #[error("In {file}, line {line}: {reason}.")]
+    #[error("in {file}, line {line}: {reason}.")]
     Line { file: String, line: u64, reason: String },
     #[error("{file} and {other} belong to different runs: {what}. Gather the journals of one run at a time.")]
     OtherRun { file: String, other: String, what: String },
     #[error("{file} and {other} are both journals of incarnation {incarnation} of node {node}. Leave one of them out.")]
     Twice { file: String, other: String, node: NodeId, incarnation: Incarnation },
-    #[error("The run has {nodes} nodes, but no journal of node {node} is among these files. Add it.")]
+    #[error("the run has {nodes} nodes, but no journal of node {node} is among these files. Add it.")]
     Missing { node: NodeId, nodes: usize },
     #[error(
-        "The journals contradict each other: in {file}, line {line}, message {message} arrives before it can have been \
+        "the journals contradict each other: in {file}, line {line}, message {message} arrives before it can have been \
          sent, and every other remaining node waits for a message in the same way. At least one of the files was altered."
     )]
     Cycle {
@@ -39,6 +39,6 @@ pub enum GatherError {
         "{file} changed while it was gathered: line {line} is gone. Stop the process that writes to it, and try again."
     )]
     Changed { file: String, line: u64 },
-    #[error("Cannot write the gathered journal: {0}. The source journals are unchanged.")]
+    #[error("cannot write the gathered journal: {0}. The source journals are unchanged.")]
     Write(std::io::Error),
 }

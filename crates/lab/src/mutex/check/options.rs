@@ -26,11 +26,11 @@ pub(crate) struct MutexCheckArgs {
     /// next view.
     #[arg(long, help_heading = VIEWS)]
     views: bool,
-    /// Maximum number of members that the group may remove. Default: 1.
+    /// Maximum number of members that the group may remove [default: 1]
     #[arg(long, value_name = "NUMBER", requires = "views", value_parser = parse_small_count, help_heading = VIEWS)]
     changes: Option<u8>,
     /// The membership service: an oracle that waits for leases to expire, or a faulty one that does
-    /// not. Default: oracle.
+    /// not [default: oracle]
     #[arg(long, value_name = "WHO", requires = "views", help_heading = VIEWS, value_parser = one_of(ORACLES))]
     membership: Option<MembershipService>,
 }

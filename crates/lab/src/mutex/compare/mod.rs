@@ -32,11 +32,11 @@ pub struct MutexCompareArgs {
     /// central handles a busy lock.
     #[arg(long, display_order = 2)]
     forms: bool,
-    /// Number of requests in each run, all nodes together. Default: 100.
+    /// Number of requests in each run, all nodes together [default: 100]
     #[arg(long, value_parser = parse_whole::<u64>, display_order = 4)]
     entries: Option<u64>,
-    /// Workloads to compare, such as single,random:10%,all. Default:
-    /// single,pair,random:1%,random:10%,random,all (with --real single,random,all).
+    /// Workloads to compare, such as single,random:10%,all [default:
+    /// single,pair,random:1%,random:10%,random,all (with --real single,random,all)]
     #[arg(long, value_name = "WORKLOADS", value_delimiter = ',', display_order = 5)]
     workload: Vec<Traffic>,
     /// Also run everything with real processes on this machine.

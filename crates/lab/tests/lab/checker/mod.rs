@@ -1,5 +1,5 @@
-//! Tests of the checker with the families' clients: against a second explorer, against observers,
-//! and on typed algorithms.
+//! Tests of the checker with the families' clients: against a second explorer, against the
+//! simulator's observers, and on correct and faulty algorithms.
 
 mod differential;
 mod elections;
@@ -8,15 +8,15 @@ mod multicast;
 
 use quorate_check::Findings;
 
-/// Returns the violated properties of a complete check.
-fn broken(findings: &Findings) -> Vec<&'static str> {
+/// Returns the violated properties of a check; panics if the check is incomplete.
+fn violated_properties(findings: &Findings) -> Vec<&'static str> {
     assert!(findings.is_complete(), "{:?} after {} states", findings.end, findings.states.states);
-    let broken = findings.verdicts.iter().filter(|verdict| verdict.holds == Some(false));
-    broken.map(|verdict| verdict.name).collect()
+    let violated = findings.verdicts.iter().filter(|verdict| verdict.holds == Some(false));
+    violated.map(|verdict| verdict.name).collect()
 }
 
 /// Returns the length of the counterexample to a property, if it is violated.
-fn length(findings: &Findings, name: &str) -> Option<usize> {
+fn counterexample_length(findings: &Findings, name: &str) -> Option<usize> {
     let verdict = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
     verdict.counterexample.as_ref().map(|example| example.len())
 }

@@ -2,7 +2,7 @@
 
 use crate::checker::engine::common::{flawed, group_of};
 use crate::checker::engine::compare::reliable;
-use crate::checker::engine::reference::Maker;
+use crate::checker::engine::reference::NodeFactory;
 use quorate_check::Setup;
 use quorate_check::differential::{self, MAX_ORDERED_NODES};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
@@ -24,7 +24,7 @@ const USERS: Contenders = Contenders {
 };
 
 /// Returns the properties that some walk violated.
-fn broken_by_walks(factory: &Maker, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
+fn broken_by_walks(factory: &NodeFactory, setup: &Setup, walks: u64) -> BTreeSet<&'static str> {
     let order = if setup.nodes <= MAX_ORDERED_NODES { OrderCheck::Promised } else { OrderCheck::Ignored };
     let expects = Expectations { fences: true, order, ..Expectations::default() };
     let observer = || Properties::new(setup.nodes, expects);

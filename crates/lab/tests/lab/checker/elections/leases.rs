@@ -1,7 +1,7 @@
 //! Leases on drifting clocks: no two are valid at once, by the holders' own clocks.
 
 use crate::checker::elections::toys::{LeasedLeadership, Margin};
-use crate::checker::elections::{check, length, search};
+use crate::checker::elections::{check, counterexample_length, search};
 use quorate_check::{Findings, Setup, Timing};
 use quorate_core::{Duration, Time};
 use quorate_lab::election::check::Voters;
@@ -22,21 +22,21 @@ const LONG: Duration = Duration::from_millis(2_500);
 #[test]
 fn a_lease_without_a_margin_allows_two_leaders_if_clocks_drift() {
     let found = check_leases(Margin::None, 3, 1_000, LONG);
-    assert!(length(&found, "one-master").is_some());
+    assert!(counterexample_length(&found, "one-master").is_some());
     // Clocks without drift need no margin.
     let found = check_leases(Margin::None, 3, 0, LONG);
-    assert_eq!(length(&found, "one-master"), None);
+    assert_eq!(counterexample_length(&found, "one-master"), None);
 }
 
 #[test]
 fn a_lease_with_a_margin_tolerates_drift_up_to_its_bound() {
     for drift in [0, 1_000] {
         let found = check_leases(Margin::Drift(1_000), 3, drift, LONG);
-        assert_eq!(length(&found, "one-master"), None, "{drift}");
+        assert_eq!(counterexample_length(&found, "one-master"), None, "{drift}");
         assert!(found.is_complete());
     }
     let found = check_leases(Margin::Drift(1_000), 3, 10_000, LONG);
-    assert!(length(&found, "one-master").is_some());
+    assert!(counterexample_length(&found, "one-master").is_some());
 }
 
 /// No node sets a timer here, so only lease expiries make time pass. Before the first expiry no
@@ -44,7 +44,7 @@ fn a_lease_with_a_margin_tolerates_drift_up_to_its_bound() {
 #[test]
 fn a_time_limit_before_the_first_expiry_shows_no_violation() {
     let found = check_leases(Margin::None, 3, 1_000, Duration::from_millis(900));
-    assert_eq!(length(&found, "one-master"), None);
+    assert_eq!(counterexample_length(&found, "one-master"), None);
     let found = check_leases(Margin::None, 3, 1_000, Duration::from_millis(1_100));
-    assert!(length(&found, "one-master").is_some());
+    assert!(counterexample_length(&found, "one-master").is_some());
 }

@@ -7,7 +7,7 @@ mod leases;
 mod toys;
 
 use crate::checker::engine::common::plain;
-use crate::checker::{broken, length};
+use crate::checker::{counterexample_length, violated_properties};
 use quorate_check::{Checker, CrashNotices, Effort, Findings, Setup};
 use quorate_core::election::{Command, Event};
 use quorate_core::{Group, NodeId, WriteOf};

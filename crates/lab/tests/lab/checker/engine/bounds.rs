@@ -9,9 +9,9 @@ use quorate_core::mutex::RicartAgrawala;
 #[test]
 fn a_search_that_runs_out_of_memory_leaves_everything_open() {
     for effort in [plain(), reduced()] {
-        let make = group_of(3, RicartAgrawala::new);
+        let factory = group_of(3, RicartAgrawala::new);
         let bounds = Bounds::new(3, 3).order().fences();
-        let findings = check(&make, &bounds, &Effort { memory: 1, ..effort });
+        let findings = check(&factory, &bounds, &Effort { memory: 1, ..effort });
         assert_eq!(findings.end, End::Memory);
         assert!(!findings.is_complete() && !findings.has_violation());
         for verdict in &findings.verdicts {
@@ -24,9 +24,9 @@ fn a_search_that_runs_out_of_memory_leaves_everything_open() {
 #[test]
 fn a_search_that_is_stopped_leaves_everything_open() {
     for search in [Search::Breadth, Search::Depth] {
-        let make = group_of(3, RicartAgrawala::new);
+        let factory = group_of(3, RicartAgrawala::new);
         let bounds = Bounds::new(3, 2).order().fences();
-        let findings = checker(&make, &bounds).run(&Effort { search, ..plain() }, &mut |_, _| false);
+        let findings = checker(&factory, &bounds).run(&Effort { search, ..plain() }, &mut |_, _| false);
         assert_eq!(findings.end, End::Stopped, "{search:?}");
         assert!(!findings.is_complete());
         let open = verdicts(&findings).into_iter().all(|(_, holds)| holds.is_none());
@@ -38,17 +38,17 @@ fn a_search_that_is_stopped_leaves_everything_open() {
 fn stopping_at_the_first_violation_leaves_other_properties_open() {
     for search in [Search::Breadth, Search::Depth] {
         for reduce in [false, true] {
-            let make = flawed(Flaw::ClockOnly, 3);
+            let factory = flawed(Flaw::ClockOnly, 3);
             let bounds = Bounds::new(3, 1).cancels().order();
             let effort = Effort { search, reduce, stop_at_first: true, ..plain() };
-            let findings = check(&make, &bounds, &effort);
+            let findings = check(&factory, &bounds, &effort);
             assert_eq!(findings.end, End::FirstViolation, "{effort:?}");
             assert!(!findings.is_complete());
             for verdict in &findings.verdicts {
                 let expected = if verdict.name == "exclusion" { Some(false) } else { None };
                 assert_eq!(verdict.holds, expected, "{} with {effort:?}", verdict.name);
             }
-            let all = check(&make, &bounds, &Effort { stop_at_first: false, ..effort.clone() });
+            let all = check(&factory, &bounds, &Effort { stop_at_first: false, ..effort.clone() });
             assert!(findings.states.states < all.states.states, "{effort:?}");
         }
     }
@@ -56,9 +56,9 @@ fn stopping_at_the_first_violation_leaves_other_properties_open() {
 
 #[test]
 fn a_violation_by_a_step_stops_the_search_too() {
-    let make = flawed(Flaw::BareReplies, 3);
+    let factory = flawed(Flaw::BareReplies, 3);
     let effort = Effort { stop_at_first: true, ..reduced() };
-    let findings = check(&make, &Bounds::new(3, 2).order(), &effort);
+    let findings = check(&factory, &Bounds::new(3, 2).order(), &effort);
     assert_eq!(verdict(&findings, "exclusion").holds, Some(true));
     assert_eq!(verdict(&findings, "happened-before-order").holds, Some(false));
     assert_eq!(findings.end, End::FirstViolation);
@@ -70,10 +70,10 @@ fn walks(count: u64, steps: u64, seed: u64) -> Search {
 
 #[test]
 fn random_walks_depend_only_on_their_seed() {
-    let make = flawed(Flaw::ClockOnly, 3);
+    let factory = flawed(Flaw::ClockOnly, 3);
     let bounds = Bounds::new(3, 2).order();
     let run = |seed, threads| {
-        let findings = check(&make, &bounds, &Effort { search: walks(300, 60, seed), threads, ..plain() });
+        let findings = check(&factory, &bounds, &Effort { search: walks(300, 60, seed), threads, ..plain() });
         let lengths: Vec<_> = findings
             .verdicts
             .iter()
@@ -104,8 +104,8 @@ fn random_walks_find_violations_and_prove_nothing() {
 
 #[test]
 fn a_check_can_be_run_again_and_finds_the_same() {
-    let make = flawed(Flaw::ClockOnly, 3);
-    let mut checker = checker(&make, &Bounds::new(3, 1).order());
+    let factory = flawed(Flaw::ClockOnly, 3);
+    let mut checker = checker(&factory, &Bounds::new(3, 1).order());
     let mut results = Vec::new();
     for effort in [plain(), reduced(), plain(), Effort { search: Search::Depth, ..plain() }, plain(), reduced()] {
         let findings = checker.run(&effort, &mut |_, _| true);

@@ -1,6 +1,6 @@
-//! Helpers for checks of a group and its verdicts.
+//! Helpers that create groups of mutual-exclusion nodes, check them and read the verdicts.
 
-use crate::checker::engine::reference::{Bounds, Maker};
+use crate::checker::engine::reference::{Bounds, NodeFactory};
 use quorate_check::{Checker, Effort, Findings, Search, Verdict};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
 use quorate_core::mutex::{Command, Event};
@@ -15,7 +15,7 @@ pub(crate) fn plain() -> Effort {
     Effort {
         search: Search::Breadth,
         threads: 1,
-        memory: 4 << 30,
+        memory: 4 << 30, // bytes
         reduce: false,
         stop_at_first: false,
         properties: None,
@@ -26,10 +26,12 @@ pub(crate) fn reduced() -> Effort {
     Effort { reduce: true, ..plain() }
 }
 
-pub(crate) fn only(properties: &[&str]) -> Effort {
+/// A plain search that judges only these properties.
+pub(crate) fn plain_only(properties: &[&str]) -> Effort {
     Effort { properties: Some(properties.iter().map(|name| (*name).to_owned()).collect()), ..plain() }
 }
 
+/// A mutual-exclusion protocol that both explorers can run.
 pub(crate) trait Explored:
     Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>>
 {
@@ -37,22 +39,26 @@ pub(crate) trait Explored:
 
 impl<P> Explored for P where P: Erasable<Command = Command, Event = Event, Durable: Durable<Write: ErasableWrite>> {}
 
-pub(crate) fn group_of<P: Explored>(nodes: usize, make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Maker {
+pub(crate) fn group_of<P: Explored>(
+    nodes: usize,
+    new_node: impl Fn(NodeId, Group) -> P + Send + Sync + 'static,
+) -> NodeFactory {
     let group = Group::of_size(nodes);
-    let name = std::any::type_name::<P>();
-    Maker { make: Arc::new(move |me| Erased::new(make(me, group.clone()))), name }
+    let protocol_name = std::any::type_name::<P>();
+    NodeFactory { make: Arc::new(move |me| Erased::new(new_node(me, group.clone()))), protocol_name }
 }
 
-pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> Maker {
+/// Creates a group that runs the algorithm of Ricart and Agrawala (1981) with a flaw.
+pub(crate) fn flawed(flaw: Flaw, nodes: usize) -> NodeFactory {
     group_of(nodes, move |me, group| RicartAgrawala1981::new(me, group, flaw))
 }
 
-pub(crate) fn checker(make: &Maker, bounds: &Bounds) -> Checker<MutexNode, Contenders> {
-    Checker::new(Arc::clone(&make.make), bounds.clients, bounds.setup.clone()).unwrap()
+pub(crate) fn checker(factory: &NodeFactory, bounds: &Bounds) -> Checker<MutexNode, Contenders> {
+    Checker::new(Arc::clone(&factory.make), bounds.clients, bounds.setup.clone()).unwrap()
 }
 
-pub(crate) fn check(make: &Maker, bounds: &Bounds, effort: &Effort) -> Findings {
-    checker(make, bounds).run(effort, &mut |_, _| true)
+pub(crate) fn check(factory: &NodeFactory, bounds: &Bounds, effort: &Effort) -> Findings {
+    checker(factory, bounds).run(effort, &mut |_, _| true)
 }
 
 pub(crate) fn verdict<'a>(findings: &'a Findings, name: &str) -> &'a Verdict {

@@ -1,8 +1,11 @@
 //! The checker and the reference explorer find the same number of states and transitions, and
 //! counterexamples of the same length.
+//!
+//! "The paper" is the one by Ricart and Agrawala (1981). `Flaw::BareReplies` is its algorithm as
+//! published; the other flaws are faulty variants.
 
-use crate::checker::engine::common::{Explored, check, counterexample_len, flawed, group_of, only, plain};
-use crate::checker::engine::reference::{Bounds, Maker, ReferenceResult, explore_within, starves};
+use crate::checker::engine::common::{Explored, check, counterexample_len, flawed, group_of, plain, plain_only};
+use crate::checker::engine::reference::{Bounds, NodeFactory, ReferenceResult, explore_within, starves};
 use quorate_check::{Findings, Pass};
 use quorate_core::fixtures::toys::{Asking, Care, Favour, Margin, Memory};
 use quorate_core::fixtures::{Flaw, RicartAgrawala1981};
@@ -21,24 +24,25 @@ fn assert_same_size(pass: Pass, reference: &ReferenceResult, case: &str) {
     );
 }
 
-pub(crate) fn assert_agreement(make: &Maker, bounds: &Bounds) -> ReferenceResult {
-    assert_agreement_within(make, bounds, usize::MAX).unwrap().0
+/// Asserts that both explorers find the same in a group of any size.
+pub(crate) fn assert_agreement(factory: &NodeFactory, bounds: &Bounds) -> ReferenceResult {
+    assert_agreement_within(factory, bounds, usize::MAX).unwrap().0
 }
 
 /// Asserts that both explorers find the same in a group. Returns their results, or `None` if the
 /// group has more than `max_states` states.
 pub(crate) fn assert_agreement_within(
-    make: &Maker,
+    factory: &NodeFactory,
     bounds: &Bounds,
     max_states: usize,
 ) -> Option<(ReferenceResult, Findings)> {
-    let case = format!("{} {bounds:?}", make.name);
+    let case = format!("{} {bounds:?}", factory.protocol_name);
     let (order, fences) = (bounds.clients.order, bounds.clients.fences);
     let mut without_history = bounds.clone();
     (without_history.clients.order, without_history.clients.fences) = (false, false);
-    let mut reference = explore_within(make, &without_history, max_states)?;
-    let history = if order || fences { Some(explore_within(make, bounds, max_states)?) } else { None };
-    let findings = check(make, bounds, &plain());
+    let mut reference = explore_within(factory, &without_history, max_states)?;
+    let history = if order || fences { Some(explore_within(factory, bounds, max_states)?) } else { None };
+    let findings = check(factory, bounds, &plain());
     assert_same_size(findings.states, &reference, &case);
     let two_holders = counterexample_len(&findings, "exclusion");
     assert_eq!(counterexample_len(&findings, "asked-first"), reference.unrequested, "{case}");
@@ -47,11 +51,18 @@ pub(crate) fn assert_agreement_within(
     if bounds.setup.timing.is_none() {
         let served = counterexample_len(&findings, "served");
         // The checker reports a finite counterexample rather than a cycle. The largest groups here
-        // have no cycles, so that the slow search for one can be skipped.
+        // have no cycles, so the slow search for one is skipped.
         let has_starving_cycle =
-            reference.end.is_none() && reference.states < 20_000 && starves(make, &without_history);
-        assert_eq!(served.is_some(), reference.end.is_some() || has_starving_cycle, "{case}: {served:?} {reference:?}");
-        assert!(reference.end.is_none() || served == reference.end, "{case}: {served:?} {reference:?}");
+            reference.unserved_end.is_none() && reference.states < 20_000 && starves(factory, &without_history);
+        assert_eq!(
+            served.is_some(),
+            reference.unserved_end.is_some() || has_starving_cycle,
+            "{case}: {served:?} {reference:?}"
+        );
+        assert!(
+            reference.unserved_end.is_none() || served == reference.unserved_end,
+            "{case}: {served:?} {reference:?}"
+        );
     }
     if let Some(history) = history {
         assert_same_size(findings.past.unwrap(), &history, &format!("{case} with history"));
@@ -132,13 +143,13 @@ fn the_algorithms_are_explored_completely() {
     assert_agreement(&group_of(3, Central::new), &Bounds::new(3, 1).cancels().fifo());
 }
 
-fn assert_agreement_on_toy<P: Explored>(make: fn(NodeId, Group) -> P) {
+fn assert_agreement_on_toy<P: Explored>(new_node: fn(NodeId, Group) -> P) {
     for nodes in [2, 3] {
-        assert_agreement(&group_of(nodes, make), &Bounds::new(nodes, 2).order());
-        assert_agreement(&group_of(nodes, make), &Bounds::new(nodes, None));
-        assert_agreement(&group_of(nodes, make), &Bounds::new(nodes, None).fifo());
+        assert_agreement(&group_of(nodes, new_node), &Bounds::new(nodes, 2).order());
+        assert_agreement(&group_of(nodes, new_node), &Bounds::new(nodes, None));
+        assert_agreement(&group_of(nodes, new_node), &Bounds::new(nodes, None).fifo());
     }
-    assert_agreement(&group_of(2, make), &Bounds::new(2, None).tries().cancels());
+    assert_agreement(&group_of(2, new_node), &Bounds::new(2, None).tries().cancels());
 }
 
 #[test]
@@ -153,19 +164,19 @@ fn toys_with_unlimited_requests_are_explored_completely() {
     assert_agreement_on_toy(|me, group| Care::Tidy.node(me, group));
 }
 
-fn assert_agreement_under_faults<P: Explored>(make: fn(NodeId, Group) -> P) {
-    let make = group_of(2, make);
+fn assert_agreement_under_faults<P: Explored>(new_node: fn(NodeId, Group) -> P) {
+    let factory = group_of(2, new_node);
     for rounds in [1, 2] {
         let bounds = Bounds::new(2, rounds);
-        assert_agreement(&make, &bounds.clone().losses(1));
-        assert_agreement(&make, &bounds.clone().duplicates(1));
-        assert_agreement(&make, &bounds.clone().crashes(1));
-        assert_agreement(&make, &bounds.clone().crashes(2).restarts(1));
-        assert_agreement(&make, &bounds.clone().losses(2).duplicates(1).fifo());
+        assert_agreement(&factory, &bounds.clone().losses(1));
+        assert_agreement(&factory, &bounds.clone().duplicates(1));
+        assert_agreement(&factory, &bounds.clone().crashes(1));
+        assert_agreement(&factory, &bounds.clone().crashes(2).restarts(1));
+        assert_agreement(&factory, &bounds.clone().losses(2).duplicates(1).fifo());
     }
     let all_faults = Bounds::new(2, 1).losses(1).duplicates(1).crashes(1).restarts(1);
-    assert_agreement(&make, &all_faults.clone().order().fences());
-    assert_agreement(&make, &all_faults.cancels().fifo().order());
+    assert_agreement(&factory, &all_faults.clone().order().fences());
+    assert_agreement(&factory, &all_faults.cancels().fifo().order());
 }
 
 #[test]
@@ -183,8 +194,8 @@ fn losses_duplicates_crashes_and_restarts_are_all_tried() {
 }
 
 /// Creates a group over links that retransmit lost messages.
-pub(crate) fn reliable<P: Explored>(nodes: usize, make: fn(NodeId, Group) -> P) -> Maker {
-    group_of(nodes, move |me, group| Reliable::new(me, make(me, group), Retransmission::default()))
+pub(crate) fn reliable<P: Explored>(nodes: usize, new_node: fn(NodeId, Group) -> P) -> NodeFactory {
+    group_of(nodes, move |me, group| Reliable::new(me, new_node(me, group), Retransmission::default()))
 }
 
 #[test]
@@ -206,10 +217,10 @@ fn time_advances_from_timer_to_timer() {
         (Margin::Drift, 1_000, false),
         (Margin::Drift, 10_000, true),
     ] {
-        let make = group_of(2, move |me, group| margin.node(me, group));
+        let factory = group_of(2, move |me, group| margin.node(me, group));
         for (rounds, millis) in [(1, 2_100), (2, 1_100)] {
             let until = Time::ZERO + Duration::from_millis(millis);
-            let reference = assert_agreement(&make, &Bounds::new(2, rounds).timing(drift, until));
+            let reference = assert_agreement(&factory, &Bounds::new(2, rounds).timing(drift, until));
             assert_eq!(reference.two_holders.is_some(), violates_exclusion, "{margin:?} at {drift} ppm");
         }
     }
@@ -219,19 +230,19 @@ fn time_advances_from_timer_to_timer() {
 fn message_delays_stay_within_their_bounds() {
     let ms = Duration::from_millis;
     let until = Time::ZERO + ms(12);
-    for (least, most) in [(ms(0), ms(0)), (ms(0), ms(3)), (ms(2), ms(2)), (ms(1), ms(4))] {
+    for (minimum, maximum) in [(ms(0), ms(0)), (ms(0), ms(3)), (ms(2), ms(2)), (ms(1), ms(4))] {
         for fifo in [false, true] {
-            let with = |rounds| {
-                let mut bounds = Bounds::new(2, rounds).timing(0, until).delay(least, most);
+            let bounds = |rounds| {
+                let mut bounds = Bounds::new(2, rounds).timing(0, until).delay(minimum, maximum);
                 bounds.setup.fifo = fifo;
                 bounds
             };
             for flaw in FLAWS {
-                assert_agreement(&flawed(flaw, 2), &with(1));
+                assert_agreement(&flawed(flaw, 2), &bounds(1));
             }
-            assert_agreement(&flawed(Flaw::BareReplies, 2), &with(1).cancels().order().fences());
-            assert_agreement(&group_of(2, Central::new), &with(1).losses(1).crashes(1).restarts(1));
-            assert_agreement(&group_of(2, Central::new), &with(1).duplicates(1));
+            assert_agreement(&flawed(Flaw::BareReplies, 2), &bounds(1).cancels().order().fences());
+            assert_agreement(&group_of(2, Central::new), &bounds(1).losses(1).crashes(1).restarts(1));
+            assert_agreement(&group_of(2, Central::new), &bounds(1).duplicates(1));
         }
     }
     assert_agreement(&group_of(3, Central::new), &Bounds::new(3, 1).timing(0, until).delay(ms(1), ms(2)));
@@ -243,23 +254,23 @@ fn message_delays_stay_within_their_bounds() {
 fn messages_that_take_no_time_arrive_in_every_order() {
     let until = Time::ZERO + Duration::from_millis(12);
     for flaw in FLAWS {
-        let make = flawed(flaw, 2);
-        let untimed = assert_agreement(&make, &Bounds::new(2, 2).order());
+        let factory = flawed(flaw, 2);
+        let untimed = assert_agreement(&factory, &Bounds::new(2, 2).order());
         let bounds = Bounds::new(2, 2).order().timing(0, until).delay(Duration::ZERO, Duration::ZERO);
         assert_eq!(
-            ReferenceResult { end: None, ..assert_agreement(&make, &bounds) },
-            ReferenceResult { end: None, ..untimed }
+            ReferenceResult { unserved_end: None, ..assert_agreement(&factory, &bounds) },
+            ReferenceResult { unserved_end: None, ..untimed }
         );
     }
 }
 
 #[test]
 fn leaving_out_properties_does_not_change_the_others() {
-    let make = flawed(Flaw::ClockOnly, 2);
+    let factory = flawed(Flaw::ClockOnly, 2);
     let bounds = Bounds::new(2, 1).order();
-    let all = check(&make, &bounds, &plain());
+    let all = check(&factory, &bounds, &plain());
     for property in ["exclusion", "asked-first", "happened-before-order", "no-deadlock", "served"] {
-        let alone = check(&make, &bounds, &only(&[property]));
+        let alone = check(&factory, &bounds, &plain_only(&[property]));
         assert_eq!(counterexample_len(&alone, property), counterexample_len(&all, property), "{property}");
         assert_eq!(alone.verdicts.len(), 1);
     }

@@ -6,10 +6,10 @@ use quorate_check::Findings;
 use quorate_core::fixtures::Flaw;
 
 fn counts(rounds: u8, order: bool) -> (Findings, Findings) {
-    let make = flawed(Flaw::BareReplies, 3);
+    let factory = flawed(Flaw::BareReplies, 3);
     let mut bounds = Bounds::new(3, rounds);
     bounds.clients.order = order;
-    (check(&make, &bounds, &plain()), check(&make, &bounds, &reduced()))
+    (check(&factory, &bounds, &plain()), check(&factory, &bounds, &reduced()))
 }
 
 #[test]

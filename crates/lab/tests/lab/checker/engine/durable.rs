@@ -2,7 +2,7 @@
 //! loss.
 
 use crate::checker::engine::common::{check, checker, counterexample_len, group_of, plain};
-use crate::checker::engine::reference::{Bounds, Maker, explore};
+use crate::checker::engine::reference::{Bounds, NodeFactory, explore};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{
     Describe, Durable, Effects, Epoch, Fence, Fixed, Group, Incarnation, Input, Never, NodeId, Order, Protocol, Time,
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 
 /// Asserts that the checker and the reference explorer agree. Returns the lengths of the
 /// counterexamples to exclusion and to growing fences.
-fn violations(make: &Maker, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
-    let mut checker = checker(make, bounds);
+fn violations(factory: &NodeFactory, bounds: &Bounds) -> (Option<u64>, Option<u64>) {
+    let mut checker = checker(factory, bounds);
     let findings = checker.run(&plain(), &mut |_, _| true);
     for verdict in &findings.verdicts {
         if let Some(example) = &verdict.counterexample {
             checker.replay(example, ()).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
         }
     }
-    let reference = explore(make, bounds);
+    let reference = explore(factory, bounds);
     let past = findings.past.unwrap();
     assert_eq!((past.states, past.generated, past.depth), (reference.states, reference.generated, reference.depth));
     let found = (counterexample_len(&findings, "exclusion"), counterexample_len(&findings, "fences-grow"));
@@ -92,7 +92,7 @@ impl Protocol for Counter {
     }
 }
 
-fn counter(emit_order: Order) -> Maker {
+fn counter(emit_order: Order) -> NodeFactory {
     group_of(1, move |_, _: Group| Counter { emit_order: Fixed::new(emit_order), count: 0 })
 }
 
@@ -207,7 +207,7 @@ impl Server {
     }
 }
 
-fn server(grant_order: Order) -> Maker {
+fn server(grant_order: Order) -> NodeFactory {
     group_of(3, move |me, _: Group| Server { fixed: Fixed::new((me, grant_order)), granted: None, waiting: Vec::new() })
 }
 
@@ -224,9 +224,9 @@ fn a_grant_sent_before_its_save_is_made_twice() {
 #[test]
 fn any_number_of_pending_writes_may_survive_a_crash() {
     // The server has up to two pending writes: that the lock is free, and the next holder.
-    let make = server(Order::Ahead);
-    let states = |bounds: &Bounds| check(&make, bounds, &plain()).states.states;
+    let factory = server(Order::Ahead);
+    let states = |bounds: &Bounds| check(&factory, bounds, &plain()).states.states;
     let crash = Bounds::new(3, 1).crashes(1).restarts(1);
-    assert_eq!(states(&crash), explore(&make, &crash).states);
+    assert_eq!(states(&crash), explore(&factory, &crash).states);
     assert!(states(&crash) > states(&Bounds::new(3, 1)));
 }

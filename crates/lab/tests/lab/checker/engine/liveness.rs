@@ -2,8 +2,8 @@
 //! a message, is unfair and no counterexample. A run that starves the client although it meets
 //! every obligation again and again is one.
 
-use crate::checker::engine::common::{check, checker, counterexample_len, group_of, only, reduced, verdict};
-use crate::checker::engine::reference::{Bounds, Maker, explore, starves};
+use crate::checker::engine::common::{check, checker, counterexample_len, group_of, plain_only, reduced, verdict};
+use crate::checker::engine::reference::{Bounds, NodeFactory, explore, starves};
 use quorate_check::Effort;
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Duration, Effects, Fence, Fixed, Group, Input, Never, NodeId, Protocol, Span, Time};
@@ -153,17 +153,17 @@ impl Protocol for BallGame {
     }
 }
 
-fn ball_game(handling: Handling) -> Maker {
+fn ball_game(handling: Handling) -> NodeFactory {
     group_of(2, move |me, _: Group| BallGame { fixed: Fixed::new((me, handling)), is_waiting: false, even: false })
 }
 
 /// Returns whether the checker finds a fair run that starves the client; the reference explorer
 /// must agree.
 fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
-    let make = ball_game(handling);
+    let factory = ball_game(handling);
     let mut starved_before = None;
-    for effort in [only(&["served"]), Effort { properties: only(&["served"]).properties, ..reduced() }] {
-        let mut checker = checker(&make, bounds);
+    for effort in [plain_only(&["served"]), Effort { properties: plain_only(&["served"]).properties, ..reduced() }] {
+        let mut checker = checker(&factory, bounds);
         let findings = checker.run(&effort, &mut |_, _| true);
         let served = verdict(&findings, "served");
         assert!(findings.is_complete() && served.holds.is_some());
@@ -176,7 +176,7 @@ fn is_starved(handling: Handling, bounds: &Bounds) -> bool {
         assert_eq!(*starved_before.get_or_insert(starved), starved, "{handling:?}: reduction changes the verdict");
     }
     let starved = starved_before.unwrap();
-    assert_eq!(starved, starves(&make, bounds), "{handling:?}");
+    assert_eq!(starved, starves(&factory, bounds), "{handling:?}");
     starved
 }
 
@@ -221,17 +221,17 @@ fn a_save_that_never_completes_is_an_unfair_run() {
     assert!(!is_starved(Handling::SavesFirst, &Bounds::new(2, 1)));
 }
 
-/// Two copies of one grant make the client enter twice, the second time without a request.
+/// Two copies of one grant factory the client enter twice, the second time without a request.
 #[test]
 fn entering_without_a_request_is_found() {
-    let make = ball_game(Handling::Grants);
+    let factory = ball_game(Handling::Grants);
     let with_duplicate = Bounds::new(2, 1).duplicates(1);
-    let findings = check(&make, &with_duplicate, &only(&["asked-first"]));
+    let findings = check(&factory, &with_duplicate, &plain_only(&["asked-first"]));
     // The shortest counterexample: request, delivery of the request, duplication of the grant,
     // delivery of the grant, delivery of its copy.
     assert_eq!(counterexample_len(&findings, "asked-first"), Some(5));
-    assert_eq!(explore(&make, &with_duplicate).unrequested, Some(5));
-    let findings = check(&make, &Bounds::new(2, 1), &only(&["asked-first"]));
+    assert_eq!(explore(&factory, &with_duplicate).unrequested, Some(5));
+    let findings = check(&factory, &Bounds::new(2, 1), &plain_only(&["asked-first"]));
     assert_eq!(counterexample_len(&findings, "asked-first"), None);
 }
 
@@ -300,9 +300,9 @@ fn a_holder_that_never_releases_is_an_unfair_run() {
         }
     }
 
-    let make = group_of(2, |me, _| SingleHolder { me, is_held: false, is_client_waiting: false });
+    let factory = group_of(2, |me, _| SingleHolder { me, is_held: false, is_client_waiting: false });
     let bounds = Bounds::new(2, 1);
-    let findings = check(&make, &bounds, &only(&["served"]));
+    let findings = check(&factory, &bounds, &plain_only(&["served"]));
     assert_eq!(verdict(&findings, "served").holds, Some(true));
-    assert!(!starves(&make, &bounds));
+    assert!(!starves(&factory, &bounds));
 }

@@ -7,7 +7,7 @@
 
 use crate::checker::engine::common::{check, checker, group_of, reduced, verdict, verdicts};
 use crate::checker::engine::compare::assert_agreement_within;
-use crate::checker::engine::reference::{Bounds, Maker};
+use crate::checker::engine::reference::{Bounds, NodeFactory};
 use quorate_check::{Counterexample, Effort, Findings, Search, Timing, Verdict};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{
@@ -184,11 +184,11 @@ impl Protocol for RandomProtocol {
     }
 }
 
-fn random_group(seed: u64) -> (Maker, Bounds) {
+fn random_group(seed: u64) -> (NodeFactory, Bounds) {
     let mut rng = TestRng(seed);
     let nodes = 2 + rng.draw(2) as usize;
     let (saves, fuel) = (rng.once_in(4), 1 + u8::from(rng.once_in(4)));
-    let make = group_of(nodes, move |me, group: Group| {
+    let factory = group_of(nodes, move |me, group: Group| {
         let parameters = Fixed::new(Parameters { me, group, seed, saves });
         RandomProtocol { parameters, mode: 0, fuel }
     });
@@ -210,7 +210,7 @@ fn random_group(seed: u64) -> (Maker, Bounds) {
         let delay = rng.once_in(2).then(|| random_delay(&mut rng));
         setup.timing = Some(Timing { drift_ppm, until: Time::ZERO + TICK.times(4), delay });
     }
-    (make, bounds)
+    (factory, bounds)
 }
 
 /// Returns random delay bounds: sometimes zero, sometimes exact, sometimes longer than timers.
@@ -240,9 +240,9 @@ struct Tally {
 
 /// Searches a random group in every way.
 fn check_seed(seed: u64, most: usize, tally: &mut Tally) {
-    let (make, bounds) = random_group(seed);
-    let Some((seen, full)) = assert_agreement_within(&make, &bounds, most) else { return };
-    let mut checker = checker(&make, &bounds);
+    let (factory, bounds) = random_group(seed);
+    let Some((seen, full)) = assert_agreement_within(&factory, &bounds, most) else { return };
+    let mut checker = checker(&factory, &bounds);
     let short = checker.run(&reduced(), &mut |_, _| true);
     let what = format!("seed {seed}, {bounds:?}");
     assert_eq!(lengths(&short), lengths(&full), "{what}");
@@ -251,7 +251,7 @@ fn check_seed(seed: u64, most: usize, tally: &mut Tally) {
             checker.replay(example, ()).unwrap_or_else(|error| panic!("{what}, {}: {error}", verdict.name));
         }
     }
-    let together = check(&make, &bounds, &Effort { threads: 3, ..reduced() });
+    let together = check(&factory, &bounds, &Effort { threads: 3, ..reduced() });
     assert_eq!(lengths(&together), lengths(&short), "{what}");
     let figures = |findings: &Findings| (findings.states.states, findings.states.generated, findings.states.depth);
     assert_eq!(figures(&together), figures(&short), "{what}");
@@ -264,10 +264,11 @@ fn check_seed(seed: u64, most: usize, tally: &mut Tally) {
     tally.groups += 1;
     tally.two_holders += usize::from(seen.two_holders.is_some());
     tally.deadlocks += usize::from(seen.deadlock.is_some());
-    tally.ends += usize::from(seen.end.is_some());
+    tally.ends += usize::from(seen.unserved_end.is_some());
     tally.unordered += usize::from(seen.unordered.is_some());
     tally.cycles += usize::from(full.fair.is_some());
-    tally.starved_on_a_cycle += usize::from(seen.end.is_none() && verdict(&full, "served").holds == Some(false));
+    tally.starved_on_a_cycle +=
+        usize::from(seen.unserved_end.is_none() && verdict(&full, "served").holds == Some(false));
     tally.left_out += full.states.states - short.states.states;
 }
 

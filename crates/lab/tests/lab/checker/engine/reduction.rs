@@ -84,13 +84,13 @@ impl Protocol for TokenGame {
 
 /// Asserts that every search finds the counterexample that the reference explorer finds.
 fn assert_found(game: Game, property: &str, seen: impl Fn(&ReferenceResult) -> Option<u64>, steps: u64) {
-    let make = group_of(2, move |me, _: Group| TokenGame { me, game });
+    let factory = group_of(2, move |me, _: Group| TokenGame { me, game });
     let bounds = Bounds::new(2, 1);
-    assert_eq!(seen(&explore(&make, &bounds)), Some(steps));
+    assert_eq!(seen(&explore(&factory, &bounds)), Some(steps));
     for search in [Search::Breadth, Search::Depth] {
         for (threads, reduce) in [(1, false), (1, true), (2, true)] {
             let effort = Effort { search, threads, reduce, ..plain() };
-            let findings = check(&make, &bounds, &effort);
+            let findings = check(&factory, &bounds, &effort);
             assert_eq!(findings.end, End::Complete);
             let found = counterexample_len(&findings, property);
             assert!(found.is_some(), "{property} with {effort:?}");

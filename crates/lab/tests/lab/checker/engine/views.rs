@@ -1,8 +1,10 @@
 //! Groups whose views change: every order of crashes, lease expiries, decisions and notifications.
 
-use crate::checker::engine::common::{check, checker, counterexample_len, group_of, only, plain, reduced, verdicts};
+use crate::checker::engine::common::{
+    check, checker, counterexample_len, group_of, plain, plain_only, reduced, verdicts,
+};
 use crate::checker::engine::compare::assert_agreement;
-use crate::checker::engine::reference::{Bounds, Maker};
+use crate::checker::engine::reference::{Bounds, NodeFactory};
 use quorate_check::{CheckError, Checker, Effort, Search, Setup, Timing, Views, Walks};
 use quorate_core::Time;
 use quorate_core::fixtures::viewed::{IgnoresLeaseEnd, IgnoresReports};
@@ -10,18 +12,18 @@ use quorate_core::mutex::{Central, Lamport, TokenRequest};
 use quorate_core::wrap::Viewed;
 use quorate_lab::mutex::run::{Expectations, Properties};
 
-fn central(nodes: usize) -> Maker {
+fn central(nodes: usize) -> NodeFactory {
     group_of(nodes, |me, group| Viewed::new(me, Central::new(me, group)))
 }
 
-fn token_request(nodes: usize) -> Maker {
+fn token_request(nodes: usize) -> NodeFactory {
     group_of(nodes, |me, group| Viewed::new(me, TokenRequest::new(me, group)))
 }
 
 /// Asserts that both explorers agree and that no property is violated.
-fn assert_correct(make: &Maker, bounds: &Bounds) {
-    let seen = assert_agreement(make, bounds);
-    let violations = [seen.two_holders, seen.unrequested, seen.fence_decrease, seen.deadlock, seen.end];
+fn assert_correct(factory: &NodeFactory, bounds: &Bounds) {
+    let seen = assert_agreement(factory, bounds);
+    let violations = [seen.two_holders, seen.unrequested, seen.fence_decrease, seen.deadlock, seen.unserved_end];
     assert_eq!(violations, [None; 5], "{bounds:?}");
 }
 
@@ -47,7 +49,7 @@ fn both_explorers_agree_with_restarts_and_late_views() {
 #[test]
 fn three_members_of_which_one_crashes_or_loses_its_lease_stay_safe_and_live() {
     let bounds = Bounds::new(3, 1).fences().crashes(1).views(1, true);
-    let safe = only(&["exclusion", "fences-grow", "no-deadlock"]);
+    let safe = plain_only(&["exclusion", "fences-grow", "no-deadlock"]);
     for findings in [
         check(&central(3), &bounds, &plain()),
         check(&central(3), &bounds, &reduced()),
@@ -102,8 +104,8 @@ fn a_member_that_does_not_freeze_violates_fences() {
 
 /// Replays a counterexample with real nodes, and asserts that the simulator's observers reach the
 /// same verdict.
-fn assert_judged_alike(make: &Maker, bounds: &Bounds, name: &str) {
-    let mut checker = checker(make, bounds);
+fn assert_judged_alike(factory: &NodeFactory, bounds: &Bounds, name: &str) {
+    let mut checker = checker(factory, bounds);
     let findings = checker.run(&plain(), &mut |_, _| true);
     let broken = findings.verdicts.iter().find(|verdict| verdict.name == name).unwrap();
     let example = broken.counterexample.as_ref().unwrap_or_else(|| panic!("{name} holds"));

@@ -1,6 +1,6 @@
-//! A seeded bug in each order is found, with a short counterexample.
+//! The checker finds a seeded bug in each multicast order, with a short counterexample.
 
-use crate::checker::multicast::{Case, broken, length};
+use crate::checker::multicast::{Case, counterexample_length, violated_properties};
 use quorate_core::fixtures::multicast::{
     BasicDeaf, CausalBlind, FifoHasty, IsisHasty, SequencerHasty, hasty_uniform, unrelayed,
 };
@@ -12,8 +12,8 @@ use quorate_lab::multicast::run::PropertySet;
 #[test]
 fn not_delivering_own_messages_violates_validity() {
     let found = Case::new(3, 1, 1).check::<BasicDeaf>();
-    assert!(broken(&found).contains(&"validity"));
-    assert_eq!(length(&found, "validity"), Some(3), "a send and two receipts");
+    assert!(violated_properties(&found).contains(&"validity"));
+    assert_eq!(counterexample_length(&found, "validity"), Some(3), "a send and two receipts");
 }
 
 #[test]
@@ -21,8 +21,8 @@ fn not_relaying_violates_agreement() {
     let case = Case { crashes: 1, ..Case::new(3, 1, 1) };
     let plan = Plan { relay: true, ..case.plan.clone() };
     let found = case.check_nodes(move |me| Erased::new(unrelayed::<Board>(me, &plan)));
-    assert_eq!(broken(&found), ["agreement"]);
-    assert_eq!(length(&found, "agreement"), Some(4));
+    assert_eq!(violated_properties(&found), ["agreement"]);
+    assert_eq!(counterexample_length(&found, "agreement"), Some(4));
 }
 
 #[test]
@@ -30,8 +30,12 @@ fn not_waiting_for_missing_messages_violates_fifo() {
     let case = Case::new(2, 1, 2);
     let case = Case { promises: PropertySet { fifo: true, ..case.promises }, ..case };
     let found = case.check::<FifoHasty>();
-    assert_eq!(broken(&found), ["fifo"]);
-    assert_eq!(length(&found, "fifo"), Some(3), "two sends, and the receipt of the second message first");
+    assert_eq!(violated_properties(&found), ["fifo"]);
+    assert_eq!(
+        counterexample_length(&found, "fifo"),
+        Some(3),
+        "two sends, and the receipt of the second message first"
+    );
 }
 
 #[test]
@@ -39,8 +43,12 @@ fn comparing_one_entry_of_the_vector_clock_violates_causal_order() {
     let case = Case::new(3, 2, 2);
     let case = Case { promises: PropertySet { fifo: true, causal: true, ..case.promises }, ..case };
     let found = case.check::<CausalBlind>();
-    assert_eq!(broken(&found), ["causal"]);
-    assert_eq!(length(&found, "causal"), Some(4), "a message, its receipt, the reply, and the receipt of that");
+    assert_eq!(violated_properties(&found), ["causal"]);
+    assert_eq!(
+        counterexample_length(&found, "causal"),
+        Some(4),
+        "a message, its receipt, the reply, and the receipt of that"
+    );
 }
 
 #[test]
@@ -48,11 +56,15 @@ fn not_waiting_for_sequence_numbers_violates_total_order() {
     let case = Case::new(3, 2, 2);
     let case = Case { promises: PropertySet { total: true, ..case.promises }, ..case };
     let by_sequencer = case.check::<SequencerHasty>();
-    assert!(broken(&by_sequencer).contains(&"total"));
-    assert_eq!(length(&by_sequencer, "total"), Some(4), "each sends, and delivers the other's message after its own");
+    assert!(violated_properties(&by_sequencer).contains(&"total"));
+    assert_eq!(
+        counterexample_length(&by_sequencer, "total"),
+        Some(4),
+        "each sends, and delivers the other's message after its own"
+    );
     let by_agreement = case.check::<IsisHasty>();
-    assert!(broken(&by_agreement).contains(&"total"));
-    assert_eq!(length(&by_agreement, "total"), Some(4));
+    assert!(violated_properties(&by_agreement).contains(&"total"));
+    assert_eq!(counterexample_length(&by_agreement, "total"), Some(4));
 }
 
 #[test]
@@ -61,5 +73,5 @@ fn not_waiting_until_all_hold_a_message_violates_uniformity() {
     let plan = Plan { delivery: Delivery::Uniform, ..case.plan.clone() };
     let case = Case { promises: PropertySet { uniform: true, ..case.promises }, ..case };
     let found = case.check_nodes(move |me| Erased::new(Viewed::new(me, hasty_uniform::<Board>(me, &plan))));
-    assert_eq!(broken(&found), ["uniform"]);
+    assert_eq!(violated_properties(&found), ["uniform"]);
 }

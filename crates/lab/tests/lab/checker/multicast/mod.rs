@@ -5,7 +5,7 @@ mod bugs;
 mod orders;
 
 use crate::checker::engine::common::reduced;
-use crate::checker::{broken, length};
+use crate::checker::{counterexample_length, violated_properties};
 use quorate_check::{Checker, Effort, Findings, Setup, Views};
 use quorate_core::multicast::{Board, Member, Ordering, Plan};
 use quorate_core::wrap::Viewed;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const MAX_STATES: u64 = 8_000_000;
 
-/// A group under test: its senders, the number of messages, and the possible faults.
+/// A group under test: its first `senders` nodes send `messages` messages together.
 #[derive(Clone, Debug)]
 struct Case {
     nodes: usize,
@@ -27,14 +27,16 @@ struct Case {
     crashes: u8,
     /// Whether crashes may interrupt a multicast.
     crash_interrupts_sends: bool,
+    /// Whether links deliver in sending order.
     fifo: bool,
     plan: Plan,
+    /// The properties to check.
     promises: PropertySet,
     effort: Effort,
 }
 
 impl Case {
-    /// `nodes` nodes, of which the first `senders` send, with only reliability promised.
+    /// A case without faults that promises only reliability.
     fn new(nodes: usize, senders: usize, messages: u8) -> Self {
         Self {
             nodes,
@@ -43,12 +45,14 @@ impl Case {
             crashes: 0,
             crash_interrupts_sends: true,
             fifo: false,
+            // No node joins, so none needs the latest messages.
             plan: Plan { board: 0, ..Plan::new(Group::of_size(nodes)) },
             promises: PropertySet::RELIABLE,
             effort: reduced(),
         }
     }
 
+    /// Adds views, which change at most once per crash.
     fn in_views(self) -> Self {
         Self { promises: PropertySet { views: true, ..self.promises }, ..self }
     }
@@ -75,18 +79,19 @@ impl Case {
 
     /// Runs a check, and replays every counterexample to the simulator's observers, which must
     /// agree.
-    fn check_nodes(&self, make: impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static) -> Findings {
+    fn check_nodes(&self, new_node: impl Fn(NodeId) -> MulticastNode + Send + Sync + 'static) -> Findings {
         let clients = Senders::new(Group::of_size(self.senders), self.messages, self.promises).unwrap();
-        let mut checker = Checker::new(Arc::new(make), clients, self.setup()).unwrap();
+        let mut checker = Checker::new(Arc::new(new_node), clients, self.setup()).unwrap();
         let findings = checker.run(&self.effort, &mut |_, progress| progress.states < MAX_STATES);
         for verdict in &findings.verdicts {
             let Some(example) = &verdict.counterexample else { continue };
-            let judges = Properties::new(self.nodes, self.promises);
-            let judged = checker.replay(example, judges).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
-            let judged = judged.verdicts();
-            let simulated = judged.iter().find(|simulated| simulated.name == verdict.name).unwrap();
+            let observers = Properties::new(self.nodes, self.promises);
+            let observers =
+                checker.replay(example, observers).unwrap_or_else(|error| panic!("{}: {error}", verdict.name));
+            let observed = observers.verdicts();
+            let observed = observed.iter().find(|observed| observed.name == verdict.name).unwrap();
             assert!(
-                simulated.is_violated(),
+                observed.is_violated(),
                 "the simulator's observers do not confirm the violation of '{}'",
                 verdict.name
             );

@@ -1,6 +1,6 @@
 //! The standard multicast orders: each keeps its promise in every schedule.
 
-use crate::checker::multicast::{Case, broken, length};
+use crate::checker::multicast::{Case, counterexample_length, violated_properties};
 use quorate_check::{Effort, Findings, Search};
 use quorate_core::multicast::{Causal, Delivery, Fifo, Isis, Plan, Sequencer, Sequencing, Unordered};
 use quorate_lab::multicast::run::PropertySet;
@@ -9,21 +9,22 @@ const FIFO: PropertySet = PropertySet { fifo: true, ..PropertySet::RELIABLE };
 const CAUSAL: PropertySet = PropertySet { causal: true, ..FIFO };
 const TOTAL: PropertySet = PropertySet { total: true, ..PropertySet::RELIABLE };
 
+/// Checks each order against its own promises and those of `case` about views and uniformity.
 fn check_all(case: &Case) -> Vec<(&'static str, Findings)> {
-    let with = |promises: PropertySet| {
+    let promising = |promises: PropertySet| {
         let PropertySet { views, uniform, .. } = case.promises;
         Case { promises: PropertySet { views, uniform, ..promises }, ..case.clone() }
     };
-    let via = Plan { sequencing: Sequencing::ThroughSequencer, ..case.plan.clone() };
+    let through_sequencer = Plan { sequencing: Sequencing::ThroughSequencer, ..case.plan.clone() };
     vec![
-        ("unordered", with(PropertySet::RELIABLE).check::<Unordered>()),
-        ("fifo", with(FIFO).check::<Fifo>()),
-        ("causal", with(CAUSAL).check::<Causal>()),
-        ("sequencer", with(TOTAL).check::<Sequencer<Unordered>>()),
-        ("via the sequencer", Case { plan: via, ..with(TOTAL) }.check::<Sequencer<Unordered>>()),
-        ("isis", with(TOTAL).check::<Isis<Unordered>>()),
-        ("fifo-total", with(PropertySet { total: true, ..FIFO }).check::<Sequencer<Fifo>>()),
-        ("causal-total", with(PropertySet { total: true, ..CAUSAL }).check::<Isis<Causal>>()),
+        ("unordered", promising(PropertySet::RELIABLE).check::<Unordered>()),
+        ("fifo", promising(FIFO).check::<Fifo>()),
+        ("causal", promising(CAUSAL).check::<Causal>()),
+        ("sequencer", promising(TOTAL).check::<Sequencer<Unordered>>()),
+        ("through the sequencer", Case { plan: through_sequencer, ..promising(TOTAL) }.check::<Sequencer<Unordered>>()),
+        ("isis", promising(TOTAL).check::<Isis<Unordered>>()),
+        ("fifo-total", promising(PropertySet { total: true, ..FIFO }).check::<Sequencer<Fifo>>()),
+        ("causal-total", promising(PropertySet { total: true, ..CAUSAL }).check::<Isis<Causal>>()),
     ]
 }
 
@@ -31,7 +32,7 @@ fn assert_all_hold(case: &Case) {
     for (name, findings) in check_all(case) {
         let states = findings.states;
         println!("{name}: {} states, {:.1} s", states.states, states.seconds);
-        assert_eq!(broken(&findings), [""; 0], "{name}: {case:?}");
+        assert_eq!(violated_properties(&findings), [""; 0], "{name}: {case:?}");
     }
 }
 
@@ -75,15 +76,15 @@ fn a_full_window_never_blocks_forever() {
 fn without_views_a_sender_that_crashes_midway_leaves_members_that_disagree() {
     let case = Case { crashes: 1, ..Case::new(3, 1, 1) };
     let found = case.check::<Unordered>();
-    assert_eq!(broken(&found), ["agreement"]);
+    assert_eq!(violated_properties(&found), ["agreement"]);
     // The node sends and crashes; one message arrives and the other is lost.
-    assert_eq!(length(&found, "agreement"), Some(4));
+    assert_eq!(counterexample_length(&found, "agreement"), Some(4));
     let relay = Plan { relay: true, ..case.plan.clone() };
     let relayed = Case { plan: relay, ..case.clone() };
-    assert_eq!(broken(&relayed.check::<Unordered>()), [""; 0]);
+    assert_eq!(violated_properties(&relayed.check::<Unordered>()), [""; 0]);
     // If all messages arrive, the sender's crash has no effect.
-    let whole = Case { crash_interrupts_sends: false, ..case };
-    assert_eq!(broken(&whole.check::<Unordered>()), [""; 0]);
+    let uninterrupted = Case { crash_interrupts_sends: false, ..case };
+    assert_eq!(violated_properties(&uninterrupted.check::<Unordered>()), [""; 0]);
 }
 
 /// Orders that need messages of a crashed member stop, and stay in order.
@@ -91,11 +92,15 @@ fn without_views_a_sender_that_crashes_midway_leaves_members_that_disagree() {
 fn without_views_a_crashed_member_blocks_orders_that_need_it_without_reordering() {
     let case = Case { crashes: 1, ..Case::new(3, 2, 2) };
     for (name, findings) in check_all(&case) {
-        let broken = broken(&findings);
-        assert!(broken.contains(&"agreement"), "{name}");
-        assert!(broken.iter().all(|name| ["agreement", "validity", "delivered"].contains(name)), "{name}: {broken:?}");
-        let stops = ["sequencer", "via the sequencer", "isis", "fifo-total", "causal-total"].contains(&name);
-        assert_eq!(broken.contains(&"validity"), stops, "{name}");
+        let violated = violated_properties(&findings);
+        assert!(violated.contains(&"agreement"), "{name}");
+        assert!(
+            violated.iter().all(|property| ["agreement", "validity", "delivered"].contains(property)),
+            "{name}: {violated:?}"
+        );
+        let needs_all_members =
+            ["sequencer", "through the sequencer", "isis", "fifo-total", "causal-total"].contains(&name);
+        assert_eq!(violated.contains(&"validity"), needs_all_members, "{name}");
     }
 }
 
@@ -105,13 +110,13 @@ fn other_searches_find_the_same_verdicts() {
     for crashes in [0, 1] {
         let case = Case { crashes, ..Case::new(3, 2, 2) };
         let full = Case { effort: Effort { reduce: false, ..case.effort.clone() }, ..case.clone() };
-        let deep = Case { effort: Effort { search: Search::Depth, ..case.effort.clone() }, ..case.clone() };
-        let searches = check_all(&case).into_iter().zip(check_all(&full)).zip(check_all(&deep));
-        for (((name, reduced), (_, full)), (_, deep)) in searches {
-            assert_eq!(broken(&reduced), broken(&full), "{name}");
-            for verdict in deep.verdicts.iter().filter(|verdict| verdict.holds.is_some()) {
-                let is_broken = verdict.holds == Some(false);
-                assert_eq!(is_broken, broken(&full).contains(&verdict.name), "{name}: {}", verdict.name);
+        let depth_first = Case { effort: Effort { search: Search::Depth, ..case.effort.clone() }, ..case.clone() };
+        let searches = check_all(&case).into_iter().zip(check_all(&full)).zip(check_all(&depth_first));
+        for (((name, reduced), (_, full)), (_, depth_first)) in searches {
+            assert_eq!(violated_properties(&reduced), violated_properties(&full), "{name}");
+            for verdict in depth_first.verdicts.iter().filter(|verdict| verdict.holds.is_some()) {
+                let is_violated = verdict.holds == Some(false);
+                assert_eq!(is_violated, violated_properties(&full).contains(&verdict.name), "{name}: {}", verdict.name);
             }
         }
     }

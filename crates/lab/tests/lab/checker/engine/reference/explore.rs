@@ -1,6 +1,6 @@
-//! Breadth-first exploration, state by state.
+//! Breadth-first exploration of all states, and the judgement of each.
 
-use super::{Bounds, Maker, State, Violation, World};
+use super::{Bounds, NodeFactory, State, TransitionSystem, Violation};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -12,29 +12,33 @@ pub(crate) struct ReferenceResult {
     pub(crate) generated: u64,
     /// Depth of the deepest state.
     pub(crate) depth: u64,
+    /// Two clients are in the critical section.
     pub(crate) two_holders: Option<u64>,
     /// A node waits, and only faults can happen.
     pub(crate) deadlock: Option<u64>,
     /// A node waits, and the run may end here: no action is obligatory any more.
-    pub(crate) end: Option<u64>,
+    pub(crate) unserved_end: Option<u64>,
+    /// A node enters without a request.
     pub(crate) unrequested: Option<u64>,
+    /// A node enters before another one whose request it knew of when it made its own.
     pub(crate) unordered: Option<u64>,
+    /// An entry has no larger fence than an earlier one.
     pub(crate) fence_decrease: Option<u64>,
 }
 
-pub(crate) fn explore(make: &Maker, bounds: &Bounds) -> ReferenceResult {
-    explore_within(make, bounds, usize::MAX).unwrap()
+pub(crate) fn explore(factory: &NodeFactory, bounds: &Bounds) -> ReferenceResult {
+    explore_within(factory, bounds, usize::MAX).unwrap()
 }
 
 /// Explores all states; `None` if there are more than `max_states`.
-pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, max_states: usize) -> Option<ReferenceResult> {
-    let mut world = World::new(make, bounds);
-    let mut seen = ReferenceResult::default();
-    let initial = world.initial();
+pub(crate) fn explore_within(factory: &NodeFactory, bounds: &Bounds, max_states: usize) -> Option<ReferenceResult> {
+    let mut system = TransitionSystem::new(factory, bounds);
+    let mut result = ReferenceResult::default();
+    let initial = system.initial();
     let mut depths: HashMap<Rc<State>, u64> = HashMap::new();
     let mut level: Vec<Rc<State>> = Vec::new();
     for state in initial {
-        seen.generated += 1;
+        result.generated += 1;
         let state = Rc::new(state);
         if depths.insert(Rc::clone(&state), 0).is_none() {
             level.push(state);
@@ -45,22 +49,22 @@ pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, max_states: usize) -
         if depths.len() > max_states {
             return None;
         }
-        seen.depth = depth;
+        result.depth = depth;
         let mut next = Vec::new();
         for state in level {
-            let edges = world.edges(&state);
-            // Time continues beyond the limit, although it is not explored.
-            let continues = edges.iter().any(|edge| edge.regular)
-                || !state.is_silent()
+            let edges = system.edges(&state);
+            // Messages and timers beyond the time limit are not explored, but they are no deadlock.
+            let continues = edges.iter().any(|edge| edge.is_regular)
+                || !state.has_no_messages()
                 || state.nodes.iter().any(|node| !node.timers.is_empty());
-            seen.judge(&world, &state, continues, depth);
+            result.judge(&system, &state, continues, depth);
             for edge in edges {
-                seen.generated += 1;
-                for violations in edge.violations {
-                    let first = match violations {
-                        Violation::Unrequested => &mut seen.unrequested,
-                        Violation::Unordered => &mut seen.unordered,
-                        Violation::FenceDecrease => &mut seen.fence_decrease,
+                result.generated += 1;
+                for violation in edge.violations {
+                    let first = match violation {
+                        Violation::Unrequested => &mut result.unrequested,
+                        Violation::Unordered => &mut result.unordered,
+                        Violation::FenceDecrease => &mut result.fence_decrease,
                     };
                     first.get_or_insert(depth + 1);
                 }
@@ -74,21 +78,21 @@ pub(crate) fn explore_within(make: &Maker, bounds: &Bounds, max_states: usize) -
         level = next;
         depth += 1;
     }
-    seen.states = depths.len() as u64;
-    Some(seen)
+    result.states = depths.len() as u64;
+    Some(result)
 }
 
 impl ReferenceResult {
-    fn judge(&mut self, world: &World, state: &State, continues: bool, depth: u64) {
-        let waits = (0..state.nodes.len()).any(|node| state.waits(node));
-        if state.inside() > 1 {
+    fn judge(&mut self, system: &TransitionSystem, state: &State, continues: bool, depth: u64) {
+        let has_waiter = (0..state.nodes.len()).any(|node| state.waits(node));
+        if state.holders() > 1 {
             self.two_holders.get_or_insert(depth);
         }
-        if waits && !continues {
+        if has_waiter && !continues {
             self.deadlock.get_or_insert(depth);
         }
-        if waits && world.due(state).is_empty() {
-            self.end.get_or_insert(depth);
+        if has_waiter && system.obligations(state).is_empty() {
+            self.unserved_end.get_or_insert(depth);
         }
     }
 }

@@ -27,6 +27,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use views::{Lease, Membership};
 
+/// The group and its clients: how many nodes, requests and faults both explorers try.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     pub(crate) setup: Setup,
@@ -48,15 +49,16 @@ impl Bounds {
         self
     }
 
+    /// Gives clocks this drift and explores until this time.
     pub(crate) fn timing(mut self, drift_ppm: u32, until: Time) -> Self {
         self.setup.timing = Some(Timing { drift_ppm, ..Timing::until(until) });
         self
     }
 
-    /// Bounds message delays, with timing.
-    pub(crate) fn delay(mut self, one: Duration, other: Duration) -> Self {
+    /// Bounds message delays; panics without [`Bounds::timing`].
+    pub(crate) fn delay(mut self, minimum: Duration, maximum: Duration) -> Self {
         let timing = self.setup.timing.unwrap();
-        self.setup.timing = Some(Timing { delay: Some(Span::between(one, other)), ..timing });
+        self.setup.timing = Some(Timing { delay: Some(Span::between(minimum, maximum)), ..timing });
         self
     }
 }
@@ -87,11 +89,10 @@ setters! {
     early_timers(count: u8) sets setup.early_timers to count;
 }
 
-/// Creates the type-erased nodes of a group, so that both explorers are compiled once, and names
-/// them.
-pub(crate) struct Maker {
+/// Creates the nodes of a group. Their type is erased, so that both explorers are compiled once.
+pub(crate) struct NodeFactory {
     pub(crate) make: Make<MutexNode>,
-    pub(crate) name: &'static str,
+    pub(crate) protocol_name: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,13 +108,14 @@ struct Node {
     /// `None` while it is down.
     protocol: Option<MutexNode>,
     incarnation: Incarnation,
-    /// By number, with the earliest and the latest firing time by the node's own clock, with
-    /// timing.
+    /// Running timers by number, with the earliest and the latest firing time by the node's own
+    /// clock; both are zero without timing.
     timers: BTreeMap<usize, (Time, Time)>,
     disk: Disk<MutexNode>,
     client: ClientState,
-    left: Option<u8>,
-    /// Its client has released or cancelled and waits for the answer.
+    /// `None` if the client may request entry without limit.
+    remaining_requests: Option<u8>,
+    /// Whether its client has released or cancelled and waits for the answer.
     awaits_answer: bool,
     lease: Lease,
 }
@@ -123,12 +125,13 @@ type Carried = (usize, Knowledge);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Network {
-    /// Unordered, with the number of copies of each.
+    /// Unordered messages, with the number of copies of each.
     Bag(BTreeMap<Carried, usize>),
-    /// In sending order on each link.
+    /// Messages in sending order, for each pair of sender and receiver.
     Links(BTreeMap<(usize, usize), VecDeque<Carried>>),
 }
 
+/// How many more faults and view changes may happen.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Budgets {
     losses: u8,
@@ -136,7 +139,7 @@ struct Budgets {
     crashes: u8,
     restarts: u8,
     early_timers: u8,
-    changes: u8,
+    view_changes: u8,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -146,26 +149,27 @@ struct State {
     network: Network,
     budgets: Budgets,
     now: Time,
-    /// Drift of each clock, in parts per million.
-    rates: Vec<i32>,
+    /// Drift of each node's clock from `now`, in parts per million.
+    drifts_ppm: Vec<i32>,
     past: Past,
     /// The membership, if the group has views.
     membership: Option<Membership>,
 }
 
 impl State {
-    fn is_quiet(&self) -> bool {
-        self.membership.as_ref().is_none_or(|membership| membership.news.is_empty()) && self.is_silent()
+    /// Whether no message and no notification of a view is in flight.
+    fn has_nothing_in_flight(&self) -> bool {
+        self.membership.as_ref().is_none_or(|membership| membership.notifications.is_empty()) && self.has_no_messages()
     }
 
-    fn is_silent(&self) -> bool {
+    fn has_no_messages(&self) -> bool {
         match &self.network {
             Network::Bag(bag) => bag.is_empty(),
             Network::Links(links) => links.is_empty(),
         }
     }
 
-    fn inside(&self) -> usize {
+    fn holders(&self) -> usize {
         self.nodes.iter().filter(|node| node.client == ClientState::Inside && node.is_active()).count()
     }
 
@@ -184,29 +188,29 @@ impl Node {
 /// Sender, receiver, message, and the sending time if delays are bounded.
 type Transmission = (usize, usize, AnyMessage, Option<Time>);
 
-/// Numbered messages and timers, and the bounds.
-struct World {
+/// The initial states and all transitions of a group. It numbers the messages and timers it meets.
+struct TransitionSystem {
     bounds: Bounds,
     make: Make<MutexNode>,
     messages: Vec<Transmission>,
-    numbers: HashMap<Transmission, usize>,
+    message_numbers: HashMap<Transmission, usize>,
     timers: Vec<AnyTimer>,
 }
 
-impl World {
-    fn new(make: &Maker, bounds: &Bounds) -> Self {
+impl TransitionSystem {
+    fn new(factory: &NodeFactory, bounds: &Bounds) -> Self {
         Self {
             bounds: bounds.clone(),
-            make: Arc::clone(&make.make),
+            make: Arc::clone(&factory.make),
             messages: Vec::new(),
-            numbers: HashMap::new(),
+            message_numbers: HashMap::new(),
             timers: Vec::new(),
         }
     }
 
     fn number_message(&mut self, from: usize, to: usize, message: AnyMessage, now: Time) -> usize {
-        let sent = self.delay().map(|_| now);
-        *self.numbers.entry((from, to, message, sent)).or_insert_with_key(|transmission| {
+        let sent_at = self.delay().map(|_| now);
+        *self.message_numbers.entry((from, to, message, sent_at)).or_insert_with_key(|transmission| {
             self.messages.push(transmission.clone());
             self.messages.len() - 1
         })
@@ -223,29 +227,30 @@ impl World {
 /// An obligation that a fair run must meet eventually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Obligation {
-    Deliver(usize),
-    Release(usize),
-    Fire(usize, usize),
-    Sync(usize),
-    /// Decide a view without a member.
-    Decide(usize),
-    /// Notify a node of a view.
-    Notify(u64, usize),
+    Deliver { message: usize },
+    Release { node: usize },
+    Fire { node: usize, timer: usize },
+    Sync { node: usize },
+    DecideViewWithout { node: usize },
+    Notify { epoch: u64, node: usize },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Violation {
+    /// A node enters without a request.
     Unrequested,
     /// A node enters before another one whose request it knew of when it made its own.
     Unordered,
+    /// An entry has no larger fence than an earlier one.
     FenceDecrease,
 }
 
+/// A transition to a state.
 struct Edge {
     to: State,
-    /// Whether it is not a fault. A restart is none: it repairs one.
-    regular: bool,
-    /// The obligations it meets; resetting a timer counts as firing it.
+    /// False for a fault. A restart is regular, because it repairs a fault.
+    is_regular: bool,
+    /// The obligations that the transition meets; resetting a timer counts as firing it.
     meets: Vec<Obligation>,
     violations: Vec<Violation>,
 }

@@ -1,7 +1,7 @@
-//! All transitions from a state, and their effects.
+//! All transitions from a state of the reference explorer, and their effects.
 
 use super::views::{Lease, Membership};
-use super::{Budgets, Carried, ClientState, Edge, Network, Node, Obligation, Past, State, Violation, World};
+use super::{Budgets, Carried, ClientState, Edge, Network, Node, Obligation, Past, State, TransitionSystem, Violation};
 use quorate_core::mutex::{Command, Event};
 use quorate_core::{Describe, Effect, Effects, Incarnation, Input, NodeId, Note, Protocol, Sink, Span, Time};
 use quorate_erased::{AnyDurable, AnyMessage};
@@ -10,10 +10,10 @@ use quorate_lab::mutex::MutexNode;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// An effect of a step, or a wrapper's note that a parcel is handed over.
+/// An effect of a step, or a wrapper's note that it delivers a wrapped message (a parcel).
 enum Logged {
     Effect(Effect<MutexNode>),
-    Handed { from: NodeId, parcel: quorate_core::PayloadId },
+    ParcelDelivered { from: NodeId, parcel: quorate_core::PayloadId },
 }
 
 struct EffectLog(Vec<Logged>);
@@ -25,43 +25,43 @@ impl Sink<MutexNode> for EffectLog {
 
     fn note(&mut self, note: Note<'_>) {
         if let Note::Delivered { from, parcel } = note {
-            self.0.push(Logged::Handed { from, parcel });
+            self.0.push(Logged::ParcelDelivered { from, parcel });
         }
     }
 }
 
 const MILLION: i128 = 1_000_000;
 
-/// Returns the reading of a clock of this rate.
-fn reading(time: Time, rate: i32) -> Time {
-    let nanos = i128::from(time.nanos()) * (MILLION + i128::from(rate)) / MILLION;
+/// Returns what a clock with this drift shows at an instant.
+fn clock_reading(instant: Time, drift_ppm: i32) -> Time {
+    let nanos = i128::from(instant.nanos()) * (MILLION + i128::from(drift_ppm)) / MILLION;
     Time::from_nanos(i64::try_from(nanos).unwrap())
 }
 
-/// Returns the first instant at which a clock of this rate shows this time.
-fn first_instant(due: Time, rate: i32) -> Time {
-    let pace = MILLION + i128::from(rate);
-    let nanos = (i128::from(due.nanos()) * MILLION + pace - 1).div_euclid(pace);
+/// Returns the first instant at which a clock with this drift shows this time.
+fn first_instant(reading: Time, drift_ppm: i32) -> Time {
+    let pace = MILLION + i128::from(drift_ppm);
+    let nanos = (i128::from(reading.nanos()) * MILLION + pace - 1).div_euclid(pace);
     Time::from_nanos(i64::try_from(nanos).unwrap())
 }
 
-impl World {
+impl TransitionSystem {
     /// Returns every initial state: one for each combination of fast and slow clocks.
     pub(super) fn initial(&mut self) -> Vec<State> {
         let setup = self.bounds.setup.clone();
         let drift = setup.timing.map_or(0, |timing| timing.drift_ppm as i32);
-        let mut choices = vec![Vec::new()];
+        let mut combinations = vec![Vec::new()];
         for _ in 0..setup.nodes {
-            let rates = if drift == 0 { vec![0] } else { vec![drift, -drift] };
-            choices = choices
+            let drifts = if drift == 0 { vec![0] } else { vec![drift, -drift] };
+            combinations = combinations
                 .iter()
-                .flat_map(|chosen: &Vec<i32>| rates.iter().map(move |rate| [&chosen[..], &[*rate]].concat()))
+                .flat_map(|chosen: &Vec<i32>| drifts.iter().map(move |drift| [&chosen[..], &[*drift]].concat()))
                 .collect();
         }
-        choices.into_iter().map(|rates| self.begin(rates)).collect()
+        combinations.into_iter().map(|drifts_ppm| self.initial_state(drifts_ppm)).collect()
     }
 
-    fn begin(&mut self, rates: Vec<i32>) -> State {
+    fn initial_state(&mut self, drifts_ppm: Vec<i32>) -> State {
         let setup = self.bounds.setup.clone();
         let clients = self.bounds.clients;
         let node = |index| Node {
@@ -70,7 +70,7 @@ impl World {
             timers: BTreeMap::new(),
             disk: Disk::default(),
             client: ClientState::Outside,
-            left: clients.rounds,
+            remaining_requests: clients.rounds,
             awaits_answer: false,
             lease: if setup.views.is_some() { Lease::Valid } else { Lease::None },
         };
@@ -81,7 +81,7 @@ impl World {
             crashes: setup.crashes,
             restarts: setup.restarts,
             early_timers: setup.early_timers,
-            changes: setup.views.map_or(0, |views| views.changes),
+            view_changes: setup.views.map_or(0, |views| views.changes),
         };
         let membership = setup.views.map(|_| Membership::founding(setup.nodes));
         let past = Past::new(setup.nodes, clients.order, clients.fences);
@@ -90,7 +90,7 @@ impl World {
             network,
             budgets,
             now: Time::ZERO,
-            rates,
+            drifts_ppm,
             past,
             membership,
         };
@@ -109,73 +109,75 @@ impl World {
     pub(super) fn edges(&mut self, state: &State) -> Vec<Edge> {
         let mut edges = Vec::new();
         for node in 0..state.nodes.len() {
-            self.own_edges(state, node, &mut edges);
+            self.node_edges(state, node, &mut edges);
         }
-        self.deliveries(state, &mut edges);
-        self.faults(state, &mut edges);
+        self.delivery_edges(state, &mut edges);
+        self.network_fault_edges(state, &mut edges);
         self.membership_edges(state, &mut edges);
-        edges.extend(self.pass_time(state));
+        edges.extend(self.time_edge(state));
         edges
     }
 
-    fn own_edges(&mut self, state: &State, node: usize, edges: &mut Vec<Edge>) {
-        let at = &state.nodes[node];
-        if at.protocol.is_none() {
+    /// Adds the transitions of one node: restart, commands, timers, saves, lease and crash.
+    fn node_edges(&mut self, state: &State, node: usize, edges: &mut Vec<Edge>) {
+        let node_state = &state.nodes[node];
+        if node_state.protocol.is_none() {
             if state.budgets.restarts > 0 {
-                edges.push(self.edge(state, node, true, |context| {
+                edges.push(self.regular_edge(state, node, |context| {
                     context.state.budgets.restarts -= 1;
                     context.restart();
                 }));
             }
             return;
         }
-        for command in self.offers(at) {
-            edges.push(self.edge(state, node, true, |context| {
+        for command in self.possible_commands(node_state) {
+            edges.push(self.regular_edge(state, node, |context| {
                 if command == Command::Release {
-                    context.meets.push(Obligation::Release(node));
+                    context.meets.push(Obligation::Release { node });
                 }
                 context.command(command);
             }));
         }
-        for (timer, (earliest, _)) in &at.timers {
-            let timed = self.bounds.setup.timing.is_some();
-            let is_early = !timed && !state.is_quiet();
+        for (timer, (earliest, _)) in &node_state.timers {
+            let has_timing = self.bounds.setup.timing.is_some();
+            let is_early = !has_timing && !state.has_nothing_in_flight();
             // A timer whose deadline passed earlier by the node's own clock fires first.
-            let is_first = at.timers.values().all(|(_, latest)| latest >= earliest);
-            let ready = is_first && first_instant(*earliest, state.rates[node]) <= state.now;
-            if (timed && !ready) || (is_early && state.budgets.early_timers == 0) {
+            let is_first = node_state.timers.values().all(|(_, latest)| latest >= earliest);
+            let is_ready = is_first && first_instant(*earliest, state.drifts_ppm[node]) <= state.now;
+            if (has_timing && !is_ready) || (is_early && state.budgets.early_timers == 0) {
                 continue;
             }
-            edges.push(self.edge(state, node, true, |context| {
+            edges.push(self.regular_edge(state, node, |context| {
                 context.state.budgets.early_timers -= u8::from(is_early);
-                context.meets.push(Obligation::Fire(node, *timer));
+                context.meets.push(Obligation::Fire { node, timer: *timer });
                 context.fire(*timer);
             }));
         }
-        if at.disk.pending() > 0 {
-            edges.push(self.edge(state, node, true, |context| {
-                context.meets.push(Obligation::Sync(node));
+        if node_state.disk.pending() > 0 {
+            edges.push(self.regular_edge(state, node, |context| {
+                context.meets.push(Obligation::Sync { node });
                 context.sync();
             }));
         }
         self.lease_edges(state, node, edges);
-        let change = state.costs_a_change(node);
-        if state.budgets.crashes > 0 && (!change || state.budgets.changes > 0) {
-            for survivors in 0..=at.disk.pending() {
-                edges.push(self.edge(state, node, false, |context| {
+        let costs_change = state.crash_costs_view_change(node);
+        if state.budgets.crashes > 0 && (!costs_change || state.budgets.view_changes > 0) {
+            for surviving_writes in 0..=node_state.disk.pending() {
+                edges.push(self.fault_edge(state, node, |context| {
                     context.state.budgets.crashes -= 1;
-                    context.state.budgets.changes -= u8::from(change);
-                    context.crash(survivors);
+                    context.state.budgets.view_changes -= u8::from(costs_change);
+                    context.crash(surviving_writes);
                 }));
             }
         }
     }
 
-    fn offers(&self, node: &Node) -> Vec<Command> {
+    /// Returns the commands that the client of a node may give.
+    fn possible_commands(&self, node: &Node) -> Vec<Command> {
         let clients = self.bounds.clients;
         match node.client {
             ClientState::Waiting | ClientState::Inside if node.awaits_answer => vec![],
-            ClientState::Outside if node.left == Some(0) => vec![],
+            ClientState::Outside if node.remaining_requests == Some(0) => vec![],
             ClientState::Outside if clients.tries => vec![Command::Acquire, Command::Try],
             ClientState::Outside => vec![Command::Acquire],
             ClientState::Waiting if clients.cancels => vec![Command::Cancel],
@@ -184,22 +186,30 @@ impl World {
         }
     }
 
+    pub(super) fn regular_edge(&mut self, state: &State, node: usize, act: impl FnOnce(&mut StepContext<'_>)) -> Edge {
+        self.edge(state, node, true, act)
+    }
+
+    pub(super) fn fault_edge(&mut self, state: &State, node: usize, act: impl FnOnce(&mut StepContext<'_>)) -> Edge {
+        self.edge(state, node, false, act)
+    }
+
     pub(super) fn edge(
         &mut self,
         state: &State,
         node: usize,
-        regular: bool,
+        is_regular: bool,
         act: impl FnOnce(&mut StepContext<'_>),
     ) -> Edge {
         let mut to = state.clone();
         let mut context = StepContext::new(self, &mut to, node);
         act(&mut context);
         let StepContext { meets, violations, .. } = context;
-        Edge { to, regular, meets, violations }
+        Edge { to, is_regular, meets, violations }
     }
 
-    fn deliveries(&mut self, state: &State, edges: &mut Vec<Edge>) {
-        // Any message of a bag may arrive next, of a link only the first one.
+    fn delivery_edges(&mut self, state: &State, edges: &mut Vec<Edge>) {
+        // Any message of a bag may arrive next, but only the first message of a link.
         let next: Vec<Carried> = match &state.network {
             Network::Bag(bag) => bag.keys().cloned().collect(),
             Network::Links(links) => links.values().map(|link| link[0].clone()).collect(),
@@ -209,9 +219,9 @@ impl World {
             if self.arrival(carried.0).is_some_and(|(earliest, _)| state.now < earliest) {
                 continue;
             }
-            edges.push(self.edge(state, to, true, |context| {
-                context.meets.push(Obligation::Deliver(carried.0));
-                context.state.network.take(&carried, (from, to), 0);
+            edges.push(self.regular_edge(state, to, |context| {
+                context.meets.push(Obligation::Deliver { message: carried.0 });
+                context.state.network.remove(&carried, (from, to), 0);
                 if context.state.nodes[to].protocol.is_some() {
                     if !message.is_wrapped() {
                         context.state.past.learns(to, &carried.1);
@@ -222,19 +232,20 @@ impl World {
         }
     }
 
-    fn faults(&mut self, state: &State, edges: &mut Vec<Edge>) {
-        for (carried, place) in state.network.distinct() {
+    /// Adds the losses and duplications of messages.
+    fn network_fault_edges(&mut self, state: &State, edges: &mut Vec<Edge>) {
+        for (carried, index) in state.network.distinct() {
             let (from, to, ..) = self.messages[carried.0].clone();
             if state.budgets.losses > 0 {
-                edges.push(self.edge(state, to, false, |context| {
+                edges.push(self.fault_edge(state, to, |context| {
                     context.state.budgets.losses -= 1;
-                    context.state.network.take(&carried, (from, to), place);
+                    context.state.network.remove(&carried, (from, to), index);
                 }));
             }
             if state.budgets.duplicates > 0 {
-                edges.push(self.edge(state, to, false, |context| {
+                edges.push(self.fault_edge(state, to, |context| {
                     context.state.budgets.duplicates -= 1;
-                    context.state.network.put(carried.clone(), (from, to), Some(place));
+                    context.state.network.insert(carried.clone(), (from, to), Some(index));
                 }));
             }
         }
@@ -247,18 +258,18 @@ impl World {
 
     /// Returns the earliest and the latest arrival of a message, if delays are bounded.
     fn arrival(&self, message: usize) -> Option<(Time, Time)> {
-        let sent = self.messages[message].3?;
-        self.delay().map(|delay| (sent + delay.earliest, sent + delay.latest))
+        let sent_at = self.messages[message].3?;
+        self.delay().map(|delay| (sent_at + delay.earliest, sent_at + delay.latest))
     }
 
-    /// Advances time to the next instant at which a timer or message becomes possible or due,
-    /// unless one is due now.
-    fn pass_time(&self, state: &State) -> Option<Edge> {
+    /// Advances time to the next instant at which a timer or message may or must occur; `None` if one
+    /// must occur now, or if that instant is beyond the time limit.
+    fn time_edge(&self, state: &State) -> Option<Edge> {
         let until = self.bounds.setup.timing?.until;
         let mut instants = Vec::new();
-        for (node, rate) in state.nodes.iter().zip(&state.rates) {
+        for (node, drift) in state.nodes.iter().zip(&state.drifts_ppm) {
             for (earliest, latest) in node.timers.values() {
-                let (earliest, latest) = (first_instant(*earliest, *rate), first_instant(*latest, *rate));
+                let (earliest, latest) = (first_instant(*earliest, *drift), first_instant(*latest, *drift));
                 if latest <= state.now {
                     return None;
                 }
@@ -273,39 +284,46 @@ impl World {
             instants.push(if first > state.now { first } else { last });
         }
         let now = instants.into_iter().min().filter(|next| *next <= until)?;
-        Some(Edge { to: State { now, ..state.clone() }, regular: true, meets: vec![], violations: vec![] })
+        Some(Edge { to: State { now, ..state.clone() }, is_regular: true, meets: vec![], violations: vec![] })
     }
 
     /// Returns the obligations of a fair run in a state.
-    pub(super) fn due(&self, state: &State) -> Vec<Obligation> {
-        let mut due: Vec<Obligation> =
-            state.network.distinct().iter().map(|((message, _), _)| Obligation::Deliver(*message)).collect();
+    pub(super) fn obligations(&self, state: &State) -> Vec<Obligation> {
+        let mut obligations: Vec<Obligation> = state
+            .network
+            .distinct()
+            .iter()
+            .map(|((message, _), _)| Obligation::Deliver { message: *message })
+            .collect();
         for (index, node) in state.nodes.iter().enumerate() {
-            due.extend(
-                (node.client == ClientState::Inside && !node.awaits_answer).then_some(Obligation::Release(index)),
+            obligations.extend(
+                (node.client == ClientState::Inside && !node.awaits_answer)
+                    .then_some(Obligation::Release { node: index }),
             );
-            due.extend(node.timers.keys().map(|timer| Obligation::Fire(index, *timer)));
-            due.extend((node.disk.pending() > 0).then_some(Obligation::Sync(index)));
+            obligations.extend(node.timers.keys().map(|timer| Obligation::Fire { node: index, timer: *timer }));
+            obligations.extend((node.disk.pending() > 0).then_some(Obligation::Sync { node: index }));
         }
-        due.extend(state.membership_obligations());
-        due.sort_unstable();
-        due.dedup();
-        due
+        obligations.extend(state.membership_obligations());
+        obligations.sort_unstable();
+        obligations.dedup();
+        obligations
     }
 }
 
 impl Network {
-    fn put(&mut self, carried: Carried, link: (usize, usize), place: Option<usize>) {
+    /// Adds a message at this index of its link, or as the last one. A bag ignores the index.
+    fn insert(&mut self, carried: Carried, link: (usize, usize), index: Option<usize>) {
         match self {
             Self::Bag(bag) => *bag.entry(carried).or_default() += 1,
             Self::Links(links) => {
                 let link = links.entry(link).or_default();
-                link.insert(place.unwrap_or(link.len()), carried);
+                link.insert(index.unwrap_or(link.len()), carried);
             }
         }
     }
 
-    fn take(&mut self, carried: &Carried, link: (usize, usize), place: usize) {
+    /// Removes one copy of a message, on a link the one at this index.
+    fn remove(&mut self, carried: &Carried, link: (usize, usize), index: usize) {
         match self {
             Self::Bag(bag) => {
                 let copies = bag.get_mut(carried).unwrap();
@@ -315,32 +333,34 @@ impl Network {
                 }
             }
             Self::Links(links) => {
-                let row: &mut VecDeque<_> = links.get_mut(&link).unwrap();
-                assert_eq!(row.remove(place).as_ref(), Some(carried));
-                if row.is_empty() {
+                let queue: &mut VecDeque<_> = links.get_mut(&link).unwrap();
+                assert_eq!(queue.remove(index).as_ref(), Some(carried));
+                if queue.is_empty() {
                     links.remove(&link);
                 }
             }
         }
     }
 
-    /// Returns every message whose loss makes a difference, with its index on its link.
+    /// Returns every message with its index on its link. Of equal messages in a row it returns only
+    /// the first, because losing another one leads to the same state.
     fn distinct(&self) -> Vec<(Carried, usize)> {
         match self {
             Self::Bag(bag) => bag.keys().map(|carried| (carried.clone(), 0)).collect(),
             Self::Links(links) => {
-                let places = links.values().flat_map(|link| {
-                    let first = |place: &usize| *place == 0 || link[*place] != link[place - 1];
-                    (0..link.len()).filter(first).map(|place| (link[place].clone(), place))
+                let messages = links.values().flat_map(|link| {
+                    let differs = |index: &usize| *index == 0 || link[*index] != link[index - 1];
+                    (0..link.len()).filter(differs).map(|index| (link[index].clone(), index))
                 });
-                places.collect()
+                messages.collect()
             }
         }
     }
 }
 
+/// One transition in progress: the state to change, the acting node, and what the transition shows.
 pub(super) struct StepContext<'a> {
-    world: &'a mut World,
+    system: &'a mut TransitionSystem,
     pub(super) state: &'a mut State,
     pub(super) node: usize,
     pub(super) meets: Vec<Obligation>,
@@ -348,60 +368,60 @@ pub(super) struct StepContext<'a> {
 }
 
 impl<'a> StepContext<'a> {
-    fn new(world: &'a mut World, state: &'a mut State, node: usize) -> Self {
-        Self { world, state, node, meets: Vec::new(), violations: Vec::new() }
+    fn new(system: &'a mut TransitionSystem, state: &'a mut State, node: usize) -> Self {
+        Self { system, state, node, meets: Vec::new(), violations: Vec::new() }
     }
 
-    pub(super) fn at(&mut self) -> &mut Node {
+    pub(super) fn node_mut(&mut self) -> &mut Node {
         Rc::make_mut(&mut self.state.nodes[self.node])
     }
 
     fn command(&mut self, command: Command) {
         if matches!(command, Command::Acquire | Command::Try | Command::Share) {
-            let node = self.at();
+            let node = self.node_mut();
             node.client = ClientState::Waiting;
-            node.left = node.left.map(|left| left - 1);
-            self.state.past.asks(self.node);
+            node.remaining_requests = node.remaining_requests.map(|count| count - 1);
+            self.state.past.requests(self.node);
         }
         let ends_request = matches!(command, Command::Cancel | Command::Release);
-        self.at().awaits_answer = ends_request && self.world.bounds.clients.views;
+        self.node_mut().awaits_answer = ends_request && self.system.bounds.clients.views;
         self.step(Input::Command(command));
     }
 
     fn fire(&mut self, timer: usize) {
-        self.at().timers.remove(&timer);
-        let timer = self.world.timers[timer].clone();
+        self.node_mut().timers.remove(&timer);
+        let timer = self.system.timers[timer].clone();
         self.step(Input::Timer(timer));
     }
 
     fn sync(&mut self) {
-        let count = self.at().disk.saves_after_sync().unwrap();
-        self.at().disk.sync(count);
-        while let Some(effect) = self.at().disk.release() {
+        let count = self.node_mut().disk.saves_after_sync().unwrap();
+        self.node_mut().disk.sync(count);
+        while let Some(effect) = self.node_mut().disk.release() {
             self.carry_out(effect);
         }
         self.step(Input::Saved(count));
     }
 
-    fn crash(&mut self, survivors: u64) {
-        let waited = self.at().client == ClientState::Waiting;
-        let node = self.at();
+    fn crash(&mut self, surviving_writes: u64) {
+        let waited = self.node_mut().client == ClientState::Waiting;
+        let node = self.node_mut();
         node.protocol = None;
         node.timers.clear();
-        node.disk.crash(survivors);
+        node.disk.crash(surviving_writes);
         node.client = ClientState::Down;
         node.awaits_answer = false;
         if node.lease != Lease::None {
             node.lease = Lease::Lost;
         }
         if waited {
-            self.state.past.ends(self.node, &mut self.state.network);
+            self.state.past.ends_request(self.node, &mut self.state.network);
         }
     }
 
     fn restart(&mut self) {
-        let protocol = (self.world.make)(NodeId::from_index(self.node));
-        let node = self.at();
+        let protocol = (self.system.make)(NodeId::from_index(self.node));
+        let node = self.node_mut();
         node.protocol = Some(protocol);
         node.incarnation = node.incarnation.next();
         node.client = ClientState::Outside;
@@ -410,18 +430,18 @@ impl<'a> StepContext<'a> {
     }
 
     pub(super) fn step(&mut self, input: Input<MutexNode>) {
-        let now = reading(self.state.now, self.state.rates[self.node]);
-        let mut protocol = self.at().protocol.take().unwrap();
+        let now = clock_reading(self.state.now, self.state.drifts_ppm[self.node]);
+        let mut protocol = self.node_mut().protocol.take().unwrap();
         let mut log = EffectLog(Vec::new());
         protocol.step(now, input, &mut Effects::new(&mut log));
-        self.at().protocol = Some(protocol);
+        self.node_mut().protocol = Some(protocol);
         for logged in log.0 {
             match logged {
-                Logged::Handed { from, parcel } => {
+                Logged::ParcelDelivered { from, parcel } => {
                     self.state.past.receives_parcel(from, NodeId::from_index(self.node), parcel);
                 }
                 Logged::Effect(effect) => {
-                    if let Some(effect) = self.at().disk.admit(effect) {
+                    if let Some(effect) = self.node_mut().disk.admit(effect) {
                         self.carry_out(effect);
                     }
                 }
@@ -437,22 +457,22 @@ impl<'a> StepContext<'a> {
                     self.send(to, message.clone());
                 }
             }
-            Effect::Save(write) => self.at().disk.write(write),
+            Effect::Save(write) => self.node_mut().disk.write(write),
             Effect::SetTimer { timer, span } => {
-                let number = self.world.number_timer(&timer);
-                let timed = self.world.bounds.setup.timing.is_some();
-                let now = reading(self.state.now, self.state.rates[self.node]);
+                let number = self.system.number_timer(&timer);
+                let has_timing = self.system.bounds.setup.timing.is_some();
+                let now = clock_reading(self.state.now, self.state.drifts_ppm[self.node]);
                 if now + span.earliest == Time::NEVER {
-                    self.at().timers.remove(&number);
+                    self.node_mut().timers.remove(&number);
                     return;
                 }
-                let due = |length| if timed { now + length } else { Time::ZERO };
-                self.at().timers.insert(number, (due(span.earliest), due(span.latest)));
-                self.meets.push(Obligation::Fire(self.node, number));
+                let deadline = |delay| if has_timing { now + delay } else { Time::ZERO };
+                self.node_mut().timers.insert(number, (deadline(span.earliest), deadline(span.latest)));
+                self.meets.push(Obligation::Fire { node: self.node, timer: number });
             }
             Effect::CancelTimer(timer) => {
-                let number = self.world.number_timer(&timer);
-                self.at().timers.remove(&number);
+                let number = self.system.number_timer(&timer);
+                self.node_mut().timers.remove(&number);
             }
             Effect::Emit { event, .. } => self.emit(event),
         }
@@ -470,25 +490,25 @@ impl<'a> StepContext<'a> {
             self.state.past.sends_parcel(from, to, parcel);
         }
         let known = if message.is_wrapped() { Default::default() } else { known };
-        let number = self.world.number_message(self.node, to.index(), message, self.state.now);
-        self.state.network.put((number, known), (self.node, to.index()), None);
+        let number = self.system.number_message(self.node, to.index(), message, self.state.now);
+        self.state.network.insert((number, known), (self.node, to.index()), None);
     }
 
     fn emit(&mut self, event: Event) {
-        let waited = self.at().client == ClientState::Waiting;
-        self.at().awaits_answer &= matches!(event, Event::Extended { .. });
+        let waited = self.node_mut().client == ClientState::Waiting;
+        self.node_mut().awaits_answer &= matches!(event, Event::Extended { .. });
         match event {
             Event::Entered { fence, .. } => {
                 if !waited {
                     self.violations.push(Violation::Unrequested);
                 }
-                self.at().client = ClientState::Inside;
+                self.node_mut().client = ClientState::Inside;
                 self.state.past.enters(self.node, fence, &mut self.state.network, &mut self.violations);
             }
             Event::Left | Event::Lost | Event::Denied | Event::Cancelled => {
-                self.at().client = ClientState::Outside;
+                self.node_mut().client = ClientState::Outside;
                 if waited {
-                    self.state.past.ends(self.node, &mut self.state.network);
+                    self.state.past.ends_request(self.node, &mut self.state.network);
                 }
             }
             Event::Refused(_) | Event::Extended { .. } => {}
